@@ -1,0 +1,348 @@
+package conn_test
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/countersign-mcp/countersign/internal/conn"
+	"github.com/google/go-cmp/cmp"
+)
+
+// full is a file with every field, none of them at its default.
+const full = `url: https://${CRM_HOST}/mcp
+auth: {type: header, header: X-Api-Key, credential: crm.api_key}
+approval: once
+effect: idempotent
+tools: [search, create_note, 0123]
+optional: true
+timeout: 1m30s
+approval_ttl: 12h
+approvers: [ops, ana@example.com]
+idempotency: {header: Idempotency-Key}
+`
+
+func TestEveryFieldIsRead(t *testing.T) {
+	t.Parallel()
+	got, problems := conn.Parse("connections/crm.yml", []byte(full))
+	if len(problems) > 0 {
+		t.Fatalf("problems:\n%v", problems)
+	}
+	want := conn.Connection{
+		Name: "crm", File: "connections/crm.yml", URL: "https://${CRM_HOST}/mcp",
+		Auth:     &conn.Auth{Type: "header", Header: "X-Api-Key", Credential: "crm.api_key"},
+		Approval: conn.Once, Effect: conn.Idempotent, Tools: []string{"search", "create_note", "0123"}, Optional: true,
+		Timeout: 90 * time.Second, ApprovalTTL: 12 * time.Hour, Approvers: []string{"ops", "ana@example.com"},
+		Idempotency: &conn.Idempotency{Header: "Idempotency-Key"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Parse (-want +got):\n%s", diff)
+	}
+}
+
+func TestAFileWithOnlyAURLHasTheDocumentedDefaults(t *testing.T) {
+	t.Parallel()
+	got, problems := conn.Parse("connections/crm.yaml", []byte("url: https://mcp.example.com/mcp\n"))
+	if len(problems) > 0 {
+		t.Fatalf("problems:\n%v", problems)
+	}
+	want := conn.Connection{
+		Name: "crm", File: "connections/crm.yaml", URL: "https://mcp.example.com/mcp",
+		Approval: conn.Never, Effect: conn.AtMostOnce, Timeout: time.Minute, ApprovalTTL: 7 * 24 * time.Hour,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Parse (-want +got):\n%s", diff)
+	}
+}
+
+// TestAcceptedFiles holds what looks unusual and is right all the same.
+func TestAcceptedFiles(t *testing.T) {
+	t.Parallel()
+	for name, src := range map[string]string{
+		"a byte order mark":                         "\uFEFFurl: https://h.example/mcp\n",
+		"line ends of Windows":                      "url: https://h.example/mcp\r\napproval: always\r\n",
+		"no line end at the end":                    "url: https://h.example/mcp",
+		"a document start and end":                  "---\nurl: https://h.example/mcp\n...\n",
+		"quoted keys and values":                    "\"url\": 'https://h.example/mcp'\n'approval': \"once\"\n",
+		"a comment in another script":               "# 顧客 \u200f \U0001F469\u200d\U0001F4BB\nurl: https://h.example/mcp\n",
+		"a tab before a comment":                    "url: https://h.example/mcp\t# here\n",
+		"the whole url in a variable":               "url: ${CRM_URL}\n",
+		"the scheme in a variable":                  "url: ${SCHEME}://h.example/mcp\n",
+		"a path behind a variable, with an at sign": "url: ${BASE}/@acme/mcp\n",
+		"the port in a variable":                    "url: https://h.example:${PORT}/mcp\n",
+		"half of a percent escape in a variable":    "url: https://h.example/%${HEX}\n",
+		"http to a host in a variable":              "url: http://${HOST}/mcp\n",
+		"a variable beside a query parameter":       "url: https://h.example/mcp?tenant=${T}\n",
+		"http to this machine by IPv6":              "url: http://[::1]:9000/mcp\n",
+		"http to this machine by 127.1.2.3":         "url: HTTP://127.1.2.3:9000/mcp\n",
+		"a tool in another script":                  "url: https://h.example/mcp\ntools: [検索]\n",
+		"a tool that is named like a truth value":   "url: https://h.example/mcp\ntools: [true]\n",
+		"a raw Authorization header":                "url: https://h.example/mcp\nauth: {type: header, header: Authorization, credential: t}\n",
+		"a long path of plain words":                "url: https://h.example/mcp\nauth: {type: bearer, credential: production.customer_relations_service_token}\n",
+		"the longest timeout and wait":              "url: https://h.example/mcp\ntimeout: 14m\napproval_ttl: 30d\n",
+		"the shortest timeout and wait":             "url: https://h.example/mcp\ntimeout: 1s\napproval_ttl: 30s\n",
+		"a _meta key with a prefix":                 "url: https://h.example/mcp\neffect: idempotent\nidempotency: {meta: com.example/key}\n",
+		"effect behind the idempotency it concerns": "url: https://h.example/mcp\nidempotency: {argument: key}\neffect: idempotent\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, problems := conn.Parse("connections/crm.yml", []byte(src)); len(problems) > 0 {
+				t.Errorf("problems:\n%v", problems)
+			}
+		})
+	}
+}
+
+// TestRefusedFiles holds the variants of each rule that its one example does not show. Want is the beginning of each line
+// after the file's name, and the rule at its end.
+func TestRefusedFiles(t *testing.T) {
+	t.Parallel()
+	const url = "url: https://h.example/mcp\n"
+	for _, row := range []struct {
+		name, src string
+		want      []string
+	}{
+		{"nothing at all", "", []string{"1:1 file-empty"}},
+		{"only a document start", "---\n", []string{"1:1 file-empty"}},
+		{"only null", "~\n", []string{"1:1 file-empty"}},
+		{"a mere word", "crm\n", []string{"1:1 not-mapping"}},
+		{"a bare no for approval", url + "approval: no\n", []string{"2:11 approval-value"}},
+		{"a bare off for approval", url + "approval: off\n", []string{"2:11 approval-value"}},
+		{"false for approval", url + "approval: false\n", []string{"2:11 approval-value"}},
+		{"a number for approval", url + "approval: 1\n", []string{"2:11 approval-value"}},
+		{"null for approval", url + "approval: ~\n", []string{"2:11 value-empty"}},
+		{"empty quotes for approval", url + "approval: \"\"\n", []string{"2:11 value-empty"}},
+		{"a list for approval", url + "approval: [always]\n", []string{"2:11 value-type"}},
+		{"a list for the url", "url: [https://h.example]\n", []string{"1:6 value-type"}},
+		{"true for the url", "url: true\n", []string{"1:6 url-invalid"}},
+		{"a key in capitals", url + "Approval: always\n", []string{"2:1 unknown-key"}},
+		{"an empty key", url + "\"\": always\n", []string{"2:1 unknown-key"}},
+		{"a list as a key", url + "? [approval]\n: always\n", []string{"2:3 key-type"}},
+		{"a number as a key", url + "1: always\n", []string{"2:1 key-type"}},
+		{"a duplicate key in a nested mapping", url + "auth: {type: bearer, type: header, credential: t}\n", []string{"2:22 duplicate-key"}},
+		{"a duplicate key spelt with quotes", url + "\"url\": https://evil.example\n", []string{"2:1 duplicate-key"}},
+		{"a merge key by alias", url + "<<: *other\n", []string{"2:5 yaml-anchor"}},
+		{"an alias to itself", url + "tools: &t [*t]\n", []string{"2:8 yaml-anchor", "2:12 yaml-anchor"}},
+		{"a tag on a known type", url + "optional: !!bool true\n", []string{"2:11 yaml-tag"}},
+		{"a local tag by directive", "%TAG ! tag:example.com,2000:\n---\n" + url + "approval: !x once\n", []string{"4:11 yaml-tag"}},
+		{"text behind a document end", url + "...\napproval: always\n", []string{"3:1 yaml-syntax"}},
+		{"an empty second document", url + "---\n", []string{"2:1 second-document"}},
+		{"three documents", url + "---\na: 1\n---\nb: 2\n", []string{"2:1 second-document"}},
+		{"a next line character inside a comment", "# note\u0085approval: always\n" + url, []string{"1:7 hidden-character"}},
+		{"a line separator inside a comment", "# note\u2028approval: always\n" + url, []string{"1:7 hidden-character"}},
+		{"a carriage return inside a comment", "# note\rapproval: always\n" + url, []string{"1:7 hidden-character"}},
+		{"an override of direction inside a comment", "# \u202enever\n" + url, []string{"1:3 hidden-character"}},
+		{"an escape sequence for terminals", "# \x1b[2J\n" + url, []string{"1:3 hidden-character"}},
+		{"a zero-width space in the url", "url: https://h.ex\u200bample/mcp\n", []string{"1:6 hidden-character"}},
+		{"a tag character in a tool", url + "tools: [se\U000E0061rch]\n", []string{"2:9 hidden-character", "2:9 tools-value"}},
+		{"a zero-width space in a key", url + "approval\u200b: always\n", []string{"2:1 hidden-character", "2:1 unknown-key"}},
+		{"a Latin-1 byte further down", url + "# x\n# caf\xe9 and \xe9\n", []string{"3:6 invalid-utf8"}},
+		{"UTF-16", "\xff\xfeu\x00r\x00l\x00", []string{"1:1 invalid-utf8"}},
+		{"a tab inside of brackets", url + "tools: [\n\tsearch]\n", []string{"3:1 tab-indent"}},
+		{"a line of nothing but a tab", url + "\t\napproval: once\n", []string{"2:1 tab-indent"}},
+		{"a tab behind spaces", url + "auth:\n  \ttype: bearer\n", []string{"3:3 tab-indent"}},
+		{"a colon too many", url + "approval: once: more\n", []string{"2:1 yaml-syntax"}},
+		{"an open quote", url + "approval: 'once\n", []string{"2:1 yaml-syntax"}},
+		{"a url without a scheme", "url: h.example/mcp\n", []string{"1:6 url-invalid"}},
+		{"a url without a host", "url: https:///mcp\n", []string{"1:6 url-invalid"}},
+		{"a host in another script", "url: https://顧客.example/mcp\n", []string{"1:6 url-invalid"}},
+		{"a host of Cyrillic look-alikes in escapes", "url: https://p%D0%B0ypal.example/mcp\n", []string{"1:6 url-invalid"}},
+		{"a space in the url", "url: https://h.example/my mcp\n", []string{"1:6 url-invalid"}},
+		{"a backslash in the url", "url: https://h.example\\@evil.example/mcp\n", []string{"1:6 url-invalid"}},
+		{"a fragment", "url: https://h.example/mcp#key\n", []string{"1:6 url-invalid"}},
+		{"a broken percent escape", "url: https://h.example/%zz\n", []string{"1:6 url-invalid"}},
+		{"port 0", "url: https://h.example:0/mcp\n", []string{"1:6 url-invalid"}},
+		{"an empty port", "url: https://h.example:/mcp\n", []string{"1:6 url-invalid"}},
+		{"a number for a host", "url: http://2130706433/mcp\n", []string{"1:6 url-invalid"}},
+		{"a hexadecimal host", "url: http://0x7f000001/mcp\n", []string{"1:6 url-invalid"}},
+		{"a shortened address", "url: http://127.1/mcp\n", []string{"1:6 url-invalid"}},
+		{"an IPv4 address inside of IPv6", "url: http://[::ffff:127.0.0.1]/mcp\n", []string{"1:6 url-invalid"}},
+		{"an address with a zone", "url: http://[fe80::1%25eth0]/mcp\n", []string{"1:6 url-invalid"}},
+		{"a dot behind localhost", "url: http://localhost./mcp\n", []string{"1:6 url-invalid"}},
+		{"a name that begins like localhost", "url: http://localhost.example.com/mcp\n", []string{"1:6 url-plaintext"}},
+		{"a name below localhost", "url: http://crm.localhost/mcp\n", []string{"1:6 url-plaintext"}},
+		{"all interfaces", "url: http://0.0.0.0/mcp\n", []string{"1:6 url-plaintext"}},
+		{"http and an open port", "url: http://h.example:${PORT}/mcp\n", []string{"1:6 url-plaintext"}},
+		{"a file url", "url: file:///etc/passwd\n", []string{"1:6 url-scheme"}},
+		{"a user without password", "url: https://ana@h.example/mcp\n", []string{"1:6 url-userinfo"}},
+		{"a password in a variable", "url: https://ana:${PW}@h.example/mcp\n", []string{"1:6 url-userinfo"}},
+		{"a host that is the user of another", "url: https://${HOST}@evil.example/mcp\n", []string{"1:6 url-userinfo"}},
+		{"a token in the path", "url: https://h.example/s/ghp_0123456789abcdefghij/mcp\n", []string{"1:6 url-secret"}},
+		{"a key behind a variable", "url: ${BASE}?X-Api-Key=1\n", []string{"1:6 url-secret"}},
+		{"a percent-escaped key name", "url: https://h.example/mcp?api%5Fkey=1\n", []string{"1:6 url-secret"}},
+		{"plaintext and a key at once", "url: http://h.example/mcp?token=1\n", []string{"1:6 url-plaintext", "1:6 url-secret"}},
+		{"a shell variable", "url: https://$HOST/mcp\n", []string{"1:6 url-variable"}},
+		{"a variable with a default", "url: https://${HOST:-h.example}/mcp\n", []string{"1:6 url-variable"}},
+		{"doubled braces", "url: https://{{HOST}}/mcp\n", []string{"1:6 url-variable"}},
+		{"an open variable", "url: https://${HOST/mcp\n", []string{"1:6 url-variable"}},
+		{"a context value", "url: https://${context.tenant}/mcp\n", []string{"1:6 url-variable"}},
+		{"text for auth", url + "auth: bearer\n", []string{"2:7 value-type"}},
+		{"nothing for auth", url + "auth:\n", []string{"2:6 value-empty"}},
+		{"an empty auth", url + "auth: {}\n", []string{"2:7 auth-type", "2:7 credential-missing"}},
+		{"an unknown key of auth", url + "auth: {type: bearer, credential: t, token: hunter2}\n", []string{"2:37 unknown-key"}},
+		{"a bearer with a header", url + "auth: {type: bearer, header: X-Key, credential: t}\n", []string{"2:30 auth-header"}},
+		{"a header without a name", url + "auth: {type: header, credential: t}\n", []string{"2:7 auth-header"}},
+		{"a header with a line break", url + "auth: {type: header, header: \"X-A\\r\\nB\", credential: t}\n", []string{"2:30 auth-header", "2:30 hidden-character"}},
+		{"a header of the protocol", url + "auth: {type: header, header: mcp-session-id, credential: t}\n", []string{"2:30 auth-header"}},
+		{"a credential in a variable", url + "auth: {type: bearer, credential: \"${TOKEN}\"}\n", []string{"2:34 credential-path"}},
+		{"a credential that climbs out", url + "auth: {type: bearer, credential: crm..keys}\n", []string{"2:34 credential-path"}},
+		{"a credential that is too deep", url + "auth: {type: bearer, credential: a.b.c.d.e.f.g.h.i}\n", []string{"2:34 credential-path"}},
+		{"a JSON web token", url + "auth: {type: bearer, credential: eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln}\n", []string{"2:34 credential-inlined"}},
+		{"a UUID that could be a path", url + "auth: {type: bearer, credential: c50e8400-e29b-41d4-a716-446655440000}\n", []string{"2:34 credential-inlined"}},
+		{"a random word that could be a path", url + "auth: {type: bearer, credential: crm.q7Zk2Vw9Lx4Tn8Rb}\n", []string{"2:34 credential-inlined"}},
+		{"an effect in capitals", url + "effect: TRANSACTIONAL\n", []string{"2:9 effect-transactional"}},
+		{"text for tools", url + "tools: search\n", []string{"2:8 value-type"}},
+		{"no tools", url + "tools: []\n", []string{"2:8 tools-value"}},
+		{"a tool twice", url + "tools: [search, search]\n", []string{"2:17 tools-value"}},
+		{"a tool without a name", url + "tools: [search, ~]\n", []string{"2:17 value-empty"}},
+		{"a list among the tools", url + "tools: [[search]]\n", []string{"2:9 value-type"}},
+		{"every trouble of a tools list", url + "tools: [a*, b: c, \"d e\"]\n", []string{"2:9 tools-glob", "2:13 tools-condition", "2:19 tools-value"}},
+		{"optional in capitals", url + "optional: True\n", []string{"2:11 optional-value"}},
+		{"a timeout too short", url + "timeout: 0s\n", []string{"2:10 timeout-value"}},
+		{"a timeout too long", url + "timeout: 14m1s\n", []string{"2:10 timeout-value"}},
+		{"a timeout with a fraction", url + "timeout: 1.5m\n", []string{"2:10 timeout-value"}},
+		{"a timeout of base 60", url + "timeout: 1:30\n", []string{"2:10 timeout-value"}},
+		{"a negative wait", url + "approval_ttl: -7d\n", []string{"2:15 approval-ttl-value"}},
+		{"a wait that would overflow", url + "approval_ttl: 99999999d99999999h99999999m99999999s\n", []string{"2:15 approval-ttl-value"}},
+		{"units out of order", url + "approval_ttl: 5m1h\n", []string{"2:15 approval-ttl-value"}},
+		{"nobody to approve", url + "approvers: []\n", []string{"2:12 approvers-value"}},
+		{"an idempotency key nowhere", url + "effect: idempotent\nidempotency: {}\n", []string{"3:14 idempotency-value"}},
+		{"an idempotency key over the credential", url + "auth: {type: header, header: X-Key, credential: t}\neffect: idempotent\nidempotency: {header: x-key}\n", []string{"4:23 idempotency-value"}},
+		{"an idempotency key over Authorization", url + "effect: idempotent\nidempotency: {header: authorization}\n", []string{"3:23 idempotency-value"}},
+		{"an idempotency key in a reserved place", url + "effect: idempotent\nidempotency: {meta: io.modelcontextprotocol.x/key}\n", []string{"3:21 idempotency-value"}},
+		{"an idempotency key with an unknown effect", url + "effect: maybe\nidempotency: {argument: key}\n", []string{"2:9 effect-value"}},
+		{"mistakes in every field", "url: http://h.example\napproval: ask\neffect: twice\ntimeout: 1h\naproval: always\n",
+			[]string{"1:6 url-plaintext", "2:11 approval-value", "3:9 effect-value", "4:10 timeout-value", "5:1 unknown-key"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			c, problems := conn.Parse("connections/crm.yml", []byte(row.src))
+			var got []string
+			for _, line := range strings.Split(problems.Error(), "\n") {
+				place, rest, _ := strings.Cut(strings.TrimPrefix(line, "connections/crm.yml:"), ": ")
+				got = append(got, place+" "+strings.TrimSuffix(rest[strings.LastIndex(rest, "[")+1:], "]"))
+			}
+			if diff := cmp.Diff(row.want, got); diff != "" {
+				t.Errorf("problems (-want +got):\n%s%v", diff, problems)
+			}
+			if c.Name != "" {
+				t.Errorf("Parse returned %+v beside its problems (C1)", c)
+			}
+		})
+	}
+}
+
+func TestEveryUnsupportedFieldIsToldApartFromATypo(t *testing.T) {
+	t.Parallel()
+	for _, name := range conn.UnsupportedFields() {
+		_, problems := conn.Parse("connections/crm.yml", []byte("url: https://h.example/mcp\n"+name+": x\n"))
+		want := "connections/crm.yml:2:1: " + name + " is not supported by this version [unsupported-field]"
+		if got := problems.Error(); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestHugeFilesFailFast guards C7: neither brackets nor any other repetition may cost more than reading the file.
+func TestHugeFilesFailFast(t *testing.T) {
+	t.Parallel()
+	const size = conn.MaxFileSize
+	for name, src := range map[string]string{
+		"200,000 open brackets":         strings.Repeat("[", 200_000),
+		"64 KiB of open brackets":       strings.Repeat("[", size),
+		"64 KiB of open braces":         strings.Repeat("{", size),
+		"64 KiB of dashes":              strings.Repeat("- ", size/2),
+		"64 KiB of keys to complain of": strings.Repeat("x: &a !b [*a]\n", size/14),
+		"64 KiB of near misses":         "url: https://h.example\n" + strings.Repeat("approva:\n", size/9-10),
+		"64 KiB of comments":            strings.Repeat("#\n", size/2),
+		"64 KiB of nested brackets":     strings.Repeat("[", 9000) + strings.Repeat("]", 9000),
+		"64 KiB of anchors":             "a: &a [x]\nb: [" + strings.Repeat("*a,", size/3-10) + "]\n",
+		"64 KiB of invalid bytes":       strings.Repeat("\xff\n", size/2),
+		"64 KiB of one line":            "url: https://h.example/" + strings.Repeat("a", size-100),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			start := time.Now()
+			_, problems := conn.Parse("connections/crm.yml", []byte(src))
+			var b strings.Builder
+			if err := conn.Render(&b, problems, map[string][]byte{"connections/crm.yml": []byte(src)}, conn.Options{Caret: true}); err != nil {
+				t.Fatal(err)
+			}
+			if len(problems) == 0 {
+				t.Error("no problem")
+			}
+			// A fraction of a second alone, and several on a busy machine with the race detector; squared costs took a minute.
+			if took := time.Since(start); took > 30*time.Second {
+				t.Errorf("took %v", took)
+			}
+		})
+	}
+}
+
+func TestLoadReadsOnlyTheFilesOfTheFolder(t *testing.T) {
+	t.Parallel()
+	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
+	fsys := fstest.MapFS{
+		"connections/web.yaml":              file("url: https://web.example\n"),
+		"connections/crm.yml":               file("url: https://crm.example\n"),
+		"connections/catalog.lock.json":     file("{}"),
+		"connections/README.md":             file("# Connections\n"),
+		"connections/oauth/crm.yml":         file("client_id: x\n"),
+		"connections/bridges/office.yml":    file("subnets: []\n"),
+		"connections/.crm.yml.swp":          file("\x00"),
+		"elsewhere/connections/ignored.yml": file("url: https://ignored.example\n"),
+	}
+	connections, problems := conn.Load(fsys, "connections")
+	if problems.Err() != nil {
+		t.Fatalf("problems:\n%v", problems)
+	}
+	var names []string
+	for _, c := range connections {
+		names = append(names, c.Name+" from "+c.File)
+	}
+	if diff := cmp.Diff([]string{"crm from connections/crm.yml", "web from connections/web.yaml"}, names); diff != "" {
+		t.Errorf("Load (-want +got):\n%s", diff)
+	}
+}
+
+func TestLoadReportsNamesItCannotServe(t *testing.T) {
+	t.Parallel()
+	fsys := fstest.MapFS{}
+	for _, name := range []string{"crm.YML", ".hidden.yml", "a__b.yml", "3d.yml", "connect-crm.yml", "call-tool.yml", strings.Repeat("a", 33) + ".yml"} {
+		fsys["connections/"+name] = &fstest.MapFile{Data: []byte("url: https://h.example\n")}
+	}
+	connections, problems := conn.Load(fsys, "connections")
+	if len(connections) != 0 || len(problems) != len(fsys) {
+		t.Errorf("Load = %v and %d problems, want one for each of %d files:\n%v", connections, len(problems), len(fsys), problems)
+	}
+}
+
+func TestAMissingFolderIsAProblemWithoutALine(t *testing.T) {
+	t.Parallel()
+	_, problems := conn.Load(fstest.MapFS{}, "connections")
+	const want = "connections: the folder cannot be read: file does not exist [file-unreadable]"
+	if got := problems.Error(); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestAllowsTool(t *testing.T) {
+	t.Parallel()
+	all, some := conn.Connection{}, conn.Connection{Tools: []string{"search"}}
+	for _, row := range []struct {
+		name string
+		c    conn.Connection
+		tool string
+		want bool
+	}{
+		{"without a list every tool is served", all, "delete", true},
+		{"a listed tool is served", some, "search", true},
+		{"another tool is not", some, "delete", false},
+		{"nor one that differs by case", some, "Search", false},
+	} {
+		if got := row.c.AllowsTool(row.tool); got != row.want {
+			t.Errorf("%s: AllowsTool(%q) = %v", row.name, row.tool, got)
+		}
+	}
+}
