@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// gateway is a running "countersign dev" with the two connections of tests/interop/connections.
+// gateway is a running "countersign dev" with connections/everything.yml and the gated one of this folder.
 type gateway struct {
 	Endpoint string
 	Token    string
@@ -36,16 +36,17 @@ func startGateway(t *testing.T, upstream string) *gateway {
 	if err := os.Mkdir(connections, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"everything.yml", "gated.yml"} {
-		text, err := os.ReadFile(filepath.Join("connections", name))
+	// The sample that the repository ships, and the same server once more behind a gate.
+	for _, file := range []string{"../../connections/everything.yml", "connections/gated.yml"} {
+		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		pointed := strings.Replace(string(text), "http://127.0.0.1:3001/mcp", upstream, 1)
+		pointed := strings.Replace(string(text), "http://localhost:3001/mcp", upstream, 1)
 		if pointed == string(text) {
-			t.Fatalf("connections/%s does not name http://127.0.0.1:3001/mcp", name)
+			t.Fatalf("%s does not name http://localhost:3001/mcp", file)
 		}
-		if err := os.WriteFile(filepath.Join(connections, name), []byte(pointed), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(connections, filepath.Base(file)), []byte(pointed), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
