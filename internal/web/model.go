@@ -176,6 +176,9 @@ func (m *page) describe(claims signurl.Claims, v gateway.View) []remark {
 			m.Missing = append(m.Missing, "The record does not name the "+missing.what+".")
 		}
 	}
+	if v.ArgsDropped {
+		m.Missing = append(m.Missing, "The arguments were too large to keep; only their digest was. The call cannot be sent again.")
+	}
 	for _, part := range []struct {
 		into *payload
 		data []byte
@@ -227,7 +230,11 @@ func (m *page) record(now time.Time, v gateway.View) {
 		fact{Label: "Waits until", Words: utc(v.ExpiresAt) + " (" + until(now, v.ExpiresAt) + ")"})
 	exact("Call", string(v.ID), "")
 	exact("Requester id", v.RequesterID, "")
-	exact("Arguments digest", jsonx.Digest(v.Args), "SHA-256 of the raw bytes")
+	digest := jsonx.Digest(v.Args)
+	if v.ArgsDropped {
+		digest = v.ArgsDigest // the bytes are gone; what was received has this one
+	}
+	exact("Arguments digest", digest, "SHA-256 of the raw bytes")
 	exact("Tool definition", v.DefDigest, "digest; a call whose tool changed since is not sent")
 }
 

@@ -442,6 +442,26 @@ func TestChangedRowIsNotShown(t *testing.T) {
 	}
 }
 
+// A doubt about arguments that were too large to keep can be settled, but not sent again: nobody could see what would go out.
+func TestDoubtWithoutItsArguments(t *testing.T) {
+	t.Parallel()
+	v := parked()
+	v.State, v.Args, v.ArgsDropped, v.ArgsDigest = ledger.InDoubt, nil, true, strings.Repeat("d", 64)
+	f := setUp(t, v)
+	token := f.token("settle", "")
+	res, page := f.get(token)
+	if res.StatusCode != http.StatusOK || !strings.Contains(words(page), "too large to keep") || !strings.Contains(page, v.ArgsDigest) {
+		t.Errorf("GET = %d, want the page to say that the arguments are gone, with their digest:\n%s", res.StatusCode, words(page))
+	}
+	if strings.Contains(page, `value="rerun"`) || !strings.Contains(page, `value="ran"`) {
+		t.Error("want settling as ran offered, and running again not")
+	}
+	f.post(f.decision(token, gateway.Rerun))
+	if f.desk.decides != 0 {
+		t.Error("a call without its arguments was decided to be sent again")
+	}
+}
+
 // T11: an expired link names its call, and decides nothing from the very second on.
 func TestExpiredLink(t *testing.T) {
 	t.Parallel()
