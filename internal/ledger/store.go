@@ -1,0 +1,97 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Store keeps invocations. It is deliberately dumb: one conditional put, one conditional update, reads. Everything that
+// decides (the transition table, own-event search, the strong read after an unknown write) is in Ledger, so that every
+// store is covered by the same tests (ledgertest).
+//
+// Each write is atomic and durable before it returns nil. An error which is not *Refused means that the write may or may
+// not have happened, now or later: callers must not conclude anything from it.
+type Store interface {
+	// Put creates the item if no item has its key; else it returns *Refused with the item that is there.
+	Put(ctx context.Context, inv Invocation) error
+	// Update applies c if its condition holds and returns the new item; else *Refused with the item as it is (zero
+	// Invocation where none is there).
+	Update(ctx context.Context, c Change) (Invocation, error)
+	// Get reads one item, strongly consistent when strong is set. ErrNotFound where there is none.
+	Get(ctx context.Context, k Key, strong bool) (Invocation, error)
+	// Newest reads, strongly consistent, the item of partition p with the greatest generation; ErrNotFound where there is none.
+	Newest(ctx context.Context, p string) (Invocation, error)
+	// Due lists the keys of indexed items of one shard that are to be looked at by now, oldest first, at most limit. It is a
+	// hint (eventually consistent).
+	Due(ctx context.Context, shard int, now time.Time, limit int) ([]Key, error)
+	// Waiting lists indexed items (parked, approved, executor-run, in doubt) of all shards, for people; a hint like Due.
+	Waiting(ctx context.Context, limit int) ([]Key, error)
+	// Mark sets marks on an item without touching its head: it must not make a decision in flight fail. Where the item is not
+	// in state m.While it changes nothing and returns *Refused.
+	Mark(ctx context.Context, k Key, m Mark) error
+	// PutChunks stores a large result's parts before the outcome is written; GetChunks returns all of them in order, and an
+	// error where one is missing. A set is written once or several times with the same parts.
+	PutChunks(ctx context.Context, id ID, set string, parts [][]byte, deleteAt time.Time) error
+	GetChunks(ctx context.Context, id ID, set string, count int) ([][]byte, error)
+	// PutGrant remembers a `once` approval; GetGrant reads it strongly consistent (ErrNotFound); DeleteGrant revokes it.
+	PutGrant(ctx context.Context, g Grant) error
+	GetGrant(ctx context.Context, k Key) (Grant, error)
+	DeleteGrant(ctx context.Context, k Key) error
+	// Scan pages through all invocations, for the daily scan and the audit; an empty next ends it.
+	Scan(ctx context.Context, cursor string, limit int) (items []Invocation, next string, err error)
+}
+
+// ErrNotFound is returned where no item has the key.
+var ErrNotFound = errors.New("no such invocation")
+
+// ErrUnknown means that a write may or may not have happened and a strong read could not tell (R4). Whoever gets it must
+// not send and must not claim anything about the row.
+var ErrUnknown = errors.New("the ledger's answer is unknown: the write may or may not have happened")
+
+// ErrKeyReused means that a client key was used before with other arguments, another tool or another request state.
+var ErrKeyReused = errors.New("idempotency key was used before for a different call")
+
+// Refused is returned by a Store whose condition did not hold. Current is the item as it is.
+type Refused struct{ Current Invocation }
+
+// Error names the state that was found.
+func (r *Refused) Error() string {
+	if r.Current.State == "" {
+		return "condition not met: no such item"
+	}
+	return "condition not met: the item is " + string(r.Current.State)
+}
+
+// Conflict is returned by Ledger when somebody else's transition came first. Current says what is true now.
+type Conflict struct{ Current Invocation }
+
+// Error names the state that was found.
+func (c *Conflict) Error() string {
+	if c.Current.State == "" {
+		return "there is no such call any more"
+	}
+	return "the call is " + string(c.Current.State) + " by somebody else's transition"
+}
+
+// Mark is what may be set on a row beside its history.
+type Mark struct {
+	NotifiedAt time.Time // non-zero: set
+	SeenTwice  bool      // true: count one more
+	LookAt     time.Time // non-zero: move the sweep's next look
+	While      State     // only while the row is in this state; Ledger.Mark sets it
+}
+
+// Grant is a remembered `once` approval (docs/ledger.md, "Item layout").
+type Grant struct {
+	Key        Key
+	Invocation ID // whose approval it is
+	ApprovedBy string
+	Connection string
+	Tool       string
+	Principal  string
+	ActingUser string
+	Session    string
+	CreatedAt  time.Time
+	ExpiresAt  time.Time
+}
