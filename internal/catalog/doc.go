@@ -1,0 +1,29 @@
+// Package catalog holds the tools that are served, under the names they are served by.
+//
+// It is built once, when the app is deployed: every connection is asked for its tools, each definition is judged, and the
+// result is one file that the functions read. At run time nothing is discovered, so a server that is down, or that lists
+// something else today, cannot change what a client sees or what an approval is for.
+//
+//	cat, err := catalog.Build(ctx, connections, catalog.Options{Discover: upstream.New(...), Secrets: secrets})
+//	var problems *catalog.BuildError // all problems of all connections, each with its cure
+//	file, err := cat.Encode()
+//
+//	cat, err = catalog.Decode(file)
+//	tool, ok := cat.Find("crm__search")
+//	err = tool.Validate(arguments) // *catalog.ArgumentError: what is wrong, by path
+//
+// Promises:
+//
+//	K1  every tool of every connection is in the catalog, or Build fails and names it. Only what the connection's own tools list
+//	    leaves out is left out, and, with a warning, a tool whose x-mcp-header annotations the protocol has clients refuse.
+//	K2  an outage is never an empty set: a server that cannot be asked, or that lists nothing, is a problem, or, for an
+//	    optional connection, an entry of LeftOut with the reason.
+//	K3  served names are unique, at most 64 characters of a-z, A-Z, 0-9, _ and -, and never those of the gateway's own tools.
+//	K4  a definition is served as the server sent it: only its name changes, a root schema without a type gets the type it
+//	    must have, and an output schema goes where a call can wait for a person.
+//	K5  a schema that is accepted compiles without any other document and validates in bounded time and stack.
+//	K6  Encode gives the same bytes for the same input, and Decode gives back what was encoded.
+//	K7  validating converts no number: 9007199254740993 is not 9007199254740992.
+//
+// What it leaves to others: reaching a server (upstream), who may see a tool (gateway), and how a list is paged (mcpserver).
+package catalog
