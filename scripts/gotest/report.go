@@ -60,6 +60,7 @@ func (r *report) line(raw []byte) {
 	case "pass":
 		if e.Test != "" {
 			r.passed++
+			r.measures(id)
 		} else {
 			r.packages++
 			r.print(id, func(line string) bool { return strings.HasPrefix(line, "ok ") })
@@ -74,6 +75,20 @@ func (r *report) line(raw []byte) {
 	switch e.Action {
 	case "fail", "pass", "skip":
 		delete(r.output, id)
+	}
+}
+
+// measures prints what a passing test measured. A figure that nobody sees is not measured, and go test shows nothing of what
+// passes.
+func (r *report) measures(id testID) {
+	for _, line := range r.output[id] {
+		text := strings.TrimSpace(line)
+		if m := logLine.FindStringSubmatch(line); m != nil {
+			text = strings.TrimSpace(m[1])
+		}
+		if strings.HasPrefix(text, "measure: ") {
+			fmt.Fprintf(r.out, "%s (%s)\n", text, id.Test)
+		}
 	}
 }
 

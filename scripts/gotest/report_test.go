@@ -155,3 +155,21 @@ func TestSkipsFlag(t *testing.T) {
 		t.Errorf("got %q %q", file, rest)
 	}
 }
+
+func TestPrintsWhatPassingTestsMeasured(t *testing.T) {
+	t.Parallel()
+	output := func(text string) event {
+		return event{Action: "output", Package: pkg, Test: "TestSpeed", Output: text}
+	}
+	out, _ := feed(t, nil,
+		output("    speed_test.go:7: measure: 200 calls: p50 3 ms, p99 9 ms\n"), output("measure: 4 writes a call\n"), output("    speed_test.go:8: chatter\n"),
+		event{Action: "pass", Package: pkg, Test: "TestSpeed"})
+	for _, want := range []string{"measure: 200 calls: p50 3 ms, p99 9 ms (TestSpeed)\n", "measure: 4 writes a call (TestSpeed)\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("printed:\n%s\nwant %q", out, want)
+		}
+	}
+	if strings.Contains(out, "chatter") {
+		t.Errorf("printed what no one asked for:\n%s", out)
+	}
+}
