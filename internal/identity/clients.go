@@ -26,8 +26,14 @@ type Client struct {
 	Disabled bool      `json:"disabled,omitempty"`
 }
 
-// refreshAfter is how long loaded clients are used; a revoked client is refused at the latest this much later.
-const refreshAfter = 60 * time.Second
+const (
+	// refreshAfter is how long loaded clients are used; a revoked client is refused at the latest this much later.
+	refreshAfter = 60 * time.Second
+	// useStale bounds how long the last good list serves while it cannot be read again, and so how late a revocation may come then.
+	useStale = 15 * time.Minute
+	// readTime bounds one read of all clients.
+	readTime = 10 * time.Second
+)
 
 // Clients authorizes client tokens. It loads all clients together, at first use and when they are a minute old.
 type Clients struct {
@@ -37,7 +43,8 @@ type Clients struct {
 
 	mu      sync.Mutex
 	byID    map[string]Client
-	loaded  time.Time
+	loaded  time.Time     // when byID was read
+	tried   time.Time     // when it was last tried to read it
 	loading chan struct{} // closed when the load under way ends
 	lastErr error
 }
@@ -114,12 +121,12 @@ func equalHash(stored, got string) bool {
 	return equal && stored != ""
 }
 
-// load returns the clients by id. Of many requests that find them stale, one reads and the others wait for it. When a
-// refresh fails, clients read before keep working: an outage must not lock everybody out, and revocation is late by as much.
+// load returns the clients by id. Of many requests that find them stale, one reads and the others wait for it. When a refresh fails,
+// clients read before keep working for a while: an outage must not lock everybody out at once, nor keep a revoked client in for long.
 func (c *Clients) load(ctx context.Context) (map[string]Client, error) {
 	c.mu.Lock()
 	for {
-		if c.byID != nil && c.now().Sub(c.loaded) < refreshAfter {
+		if c.byID != nil && c.now().Sub(c.tried) < refreshAfter {
 			defer c.mu.Unlock()
 			return c.byID, nil
 		}
@@ -143,21 +150,25 @@ func (c *Clients) load(ctx context.Context) (map[string]Client, error) {
 	c.loading = done
 	c.mu.Unlock()
 
-	read, err := c.read(ctx)
+	// The read serves all who wait, so it does not end with the request that happens to make it: callers who hang up could else keep
+	// a list stale for ever.
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTime)
+	read, err := c.read(bounded)
+	cancel()
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.loading, c.lastErr = nil, err
+	c.loading, c.lastErr, c.tried = nil, err, c.now()
 	close(done)
-	if err != nil {
-		if c.byID == nil {
-			return nil, err
-		}
-		c.log.Warn("clients are stale: the last good list stays in use", "err", err)
-		c.loaded = c.now()
-		return c.byID, nil
+	switch {
+	case err == nil:
+		c.byID, c.loaded = read, c.tried
+	case c.byID != nil && c.tried.Sub(c.loaded) < useStale:
+		c.log.Warn("clients are stale: the last good list stays in use", "since", c.loaded, "err", err)
+	default:
+		c.byID = nil
+		return nil, err
 	}
-	c.byID, c.loaded = read, c.now()
 	return c.byID, nil
 }
 

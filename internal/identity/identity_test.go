@@ -25,8 +25,11 @@ type lister struct {
 	err    atomic.Pointer[error]
 }
 
-func (l *lister) Secrets(context.Context, string) (map[string]secret.Value, error) {
+func (l *lister) Secrets(ctx context.Context, _ string) (map[string]secret.Value, error) {
 	l.reads.Add(1)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if p := l.err.Load(); p != nil && *p != nil {
 		return nil, *p
 	}
@@ -162,6 +165,75 @@ func TestI2OneReadForMany(t *testing.T) {
 	}
 	if got := l.reads.Load(); got != 2 {
 		t.Errorf("reads = %d, want 2", got)
+	}
+}
+
+// TestARevocationIsLateByABoundedTime revokes a client while the list is hard to read.
+func TestARevocationIsLateByABoundedTime(t *testing.T) {
+	t.Parallel()
+	t.Run("callers hang up at each refresh", func(t *testing.T) {
+		t.Parallel()
+		c, l, token, now := setup(t, nil)
+		if _, err := c.Authorize(t.Context(), header("Bearer "+token)); err != nil {
+			t.Fatal(err)
+		}
+		l.values = nil
+		*now = now.Add(61 * time.Second)
+		hungUp, hangUp := context.WithCancel(t.Context())
+		hangUp()
+		_, _ = c.Authorize(hungUp, header("Bearer "+token))
+		if _, err := c.Authorize(t.Context(), header("Bearer "+token)); fault.CodeOf(err) != fault.Unauthenticated {
+			t.Errorf("err = %v: the client is still known", err)
+		}
+	})
+	t.Run("the list cannot be read for long", func(t *testing.T) {
+		t.Parallel()
+		c, l, token, now := setup(t, nil)
+		if _, err := c.Authorize(t.Context(), header("Bearer "+token)); err != nil {
+			t.Fatal(err)
+		}
+		l.fail(errors.New("throttled"))
+		for minute := 1; minute <= 20; minute++ {
+			*now = now.Add(61 * time.Second)
+			_, err := c.Authorize(t.Context(), header("Bearer "+token))
+			if known := err == nil; known != (minute < 15) {
+				t.Errorf("after %d minutes: %v", minute, err)
+			}
+			if err != nil && fault.CodeOf(err) != fault.Unavailable {
+				t.Errorf("after %d minutes: %v, want unavailable", minute, err)
+			}
+		}
+		l.fail(nil)
+		if _, err := c.Authorize(t.Context(), header("Bearer "+token)); err != nil {
+			t.Errorf("once it can be read again: %v", err)
+		}
+	})
+}
+
+func TestPrincipalIsFoundAgain(t *testing.T) {
+	t.Parallel()
+	c, l, token, now := setup(t, func(c *identity.Client) { c.Approver = "ana"; c.Expires = time.Date(2026, 1, 2, 4, 0, 0, 0, time.UTC) })
+	p, err := c.Authorize(t.Context(), header("Bearer "+token))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := c.Principal(t.Context(), p.ID)
+	if err != nil || again.ID != p.ID || again.Approver != "ana" || !again.Scopes.Allows("crm", "x", false) {
+		t.Errorf("again = %+v, %v", again, err)
+	}
+	for _, id := range []string{"", "client:", "client:broken000000", "client:nobody", "iam:" + p.ID} {
+		if _, err := c.Principal(t.Context(), id); fault.CodeOf(err) != fault.Forbidden {
+			t.Errorf("%q: %v, want forbidden", id, err)
+		}
+	}
+	*now = now.Add(time.Hour)
+	if _, err := c.Principal(t.Context(), p.ID); fault.CodeOf(err) != fault.Forbidden {
+		t.Errorf("expired: %v, want forbidden", err)
+	}
+	*now = now.Add(time.Hour)
+	l.fail(errors.New("down"))
+	if _, err := c.Principal(t.Context(), p.ID); fault.CodeOf(err) != fault.Unavailable {
+		t.Errorf("unreadable: %v, want unavailable: a call is not refused for good because of an outage", err)
 	}
 }
 

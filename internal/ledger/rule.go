@@ -126,6 +126,3 @@ type cell struct {
 
 func may(rules ...*rule) cell { return cell{rules: rules} }
 func no(reason string) cell   { return cell{refusal: reason} }
-
-// stated reports whether c was filled in.
-func (c cell) stated() bool { return len(c.rules) > 0 || c.refusal != "" }

@@ -24,6 +24,7 @@ func TestMCPGoClient(t *testing.T) {
 		version string
 	}{
 		{"modern", nil, "2026-07-28"},
+		//lint:ignore SA1019 clients of the handshake revisions are around for years; this is how one is made
 		{"legacy", []client.ClientOption{client.WithLegacyProtocolOnly()}, "2025-11-25"},
 	} {
 		t.Run(era.name, func(t *testing.T) {

@@ -116,8 +116,8 @@ func TestPanic(t *testing.T) {
 		g := crm()
 		g.answer = func(gateway.CallRequest) (gateway.Reply, error) {
 			if p == nil {
-				var m map[string]int
-				m["x"] = 1
+				var nobody *gateway.CallRequest
+				p = nobody.Tool // the runtime's own panic
 			}
 			panic(p)
 		}

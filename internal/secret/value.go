@@ -11,21 +11,30 @@ import (
 
 const redacted = "[redacted]"
 
-// Value is a secret text. Its zero value is an empty secret.
-type Value struct{ text string }
+// Value is a secret text. Its zero value is an empty secret. Compare values with Equal: == does not compare texts.
+type Value struct {
+	// text is behind a pointer because fmt does not ask a value how it wants to be printed where it cannot reach its methods (a
+	// field that is not exported) or knows better (%p, a misplaced %w): it then prints an address, and not the text (K1).
+	text *string
+}
 
 // New wraps text.
-func New(text string) Value { return Value{text: text} }
+func New(text string) Value { return Value{&text} }
 
 // Reveal returns the text. Call it as late as possible, at the line which puts the secret on the wire.
-func (v Value) Reveal() string { return v.text }
+func (v Value) Reveal() string {
+	if v.text == nil {
+		return ""
+	}
+	return *v.text
+}
 
 // IsZero reports whether the secret is empty.
-func (v Value) IsZero() bool { return v.text == "" }
+func (v Value) IsZero() bool { return v.Reveal() == "" }
 
 // Equal reports whether both secrets hold the same text, in time that does not depend on where they differ (K3).
 func (v Value) Equal(other Value) bool {
-	return subtle.ConstantTimeCompare([]byte(v.text), []byte(other.text)) == 1
+	return subtle.ConstantTimeCompare([]byte(v.Reveal()), []byte(other.Reveal())) == 1
 }
 
 // String returns "[redacted]" (K1).

@@ -69,7 +69,7 @@ func (s *Source) Secret(ctx context.Context, path string) (secret.Value, error) 
 	var missing *types.ParameterNotFound
 	switch {
 	case errors.As(err, &missing):
-		err = fmt.Errorf("%w: %s is not in the Parameter Store; store it with: aws ssm put-parameter --type SecureString --name %s --value ...", secret.ErrNotFound, name, name)
+		err = fmt.Errorf("%w: %s is not in the Parameter Store; store it with: aws ssm put-parameter --type SecureString --name %s --value SECRET", secret.ErrNotFound, name, name)
 		s.keep(path, cached{err: err, until: now.Add(missingFor)})
 		return secret.Value{}, err
 	case err != nil:
