@@ -1,0 +1,377 @@
+package gateway_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/countersign-mcp/countersign/internal/conn"
+	"github.com/countersign-mcp/countersign/internal/fault"
+	"github.com/countersign-mcp/countersign/internal/gateway"
+	"github.com/countersign-mcp/countersign/internal/identity"
+	"github.com/countersign-mcp/countersign/internal/ledger"
+	"github.com/countersign-mcp/countersign/internal/ledger/memledger"
+	"github.com/countersign-mcp/countersign/internal/ledger/row"
+)
+
+// TestG2WhoMayDecide attacks G2: nobody but a listed approver who is not the requester, on exactly the call they were shown.
+func TestG2WhoMayDecide(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		edit func(*gateway.Decision)
+		want fault.Code
+	}{
+		"the requester's own approver": {func(d *gateway.Decision) { d.Approver = "alice" }, fault.Forbidden},
+		"somebody not on the list":     {func(d *gateway.Decision) { d.Approver = "mallory" }, fault.Forbidden},
+		"nobody":                       {func(d *gateway.Decision) { d.Approver = "" }, fault.Forbidden},
+		"another call's digest":        {func(d *gateway.Decision) { d.Digest = strings.Repeat("0", 64) }, fault.Forbidden},
+		"no digest":                    {func(d *gateway.Decision) { d.Digest = "" }, fault.Forbidden},
+		"nothing that was shown":       {func(d *gateway.Decision) { d.Head = "" }, fault.Invalid},
+		"no name typed":                {func(d *gateway.Decision) { d.Name = "  " }, fault.Invalid},
+		"no choice":                    {func(d *gateway.Decision) { d.Choice = "" }, fault.Invalid},
+		"a reason without end":         {func(d *gateway.Decision) { d.Reason = strings.Repeat("é", 501) }, fault.Invalid},
+		"an id that is not there":      {func(d *gateway.Decision) { d.ID = "inv_zzz" }, fault.NotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			r := w.call("pay__send", big)
+			v, err := w.View(t.Context(), r.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := gateway.Decision{ID: r.ID, Choice: gateway.Approve, Approver: "ana", Name: "Ana", Proof: "link", Head: v.Head, Digest: v.DecisionDigest}
+			row.edit(&d)
+			_, err = w.Decide(t.Context(), d)
+			wantCode(t, err, row.want)
+			if got := w.state(r.ID); got != ledger.Parked {
+				t.Errorf("state = %s, want it still parked", got)
+			}
+			w.execute()
+			w.wantSent(0)
+		})
+	}
+}
+
+func TestSecondDecisionIsToldWhoDecided(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.call("pay__send", big)
+	stale, err := w.View(t.Context(), r.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.decide(r.ID, "ana", gateway.Approve, ""); err != nil {
+		t.Fatal(err)
+	}
+	old := gateway.Decision{ID: r.ID, Name: "x", Proof: "link", Head: stale.Head, Digest: stale.DecisionDigest, Reason: "no"}
+	for name, row := range map[string]struct {
+		approver string
+		choice   gateway.Choice
+		yours    bool
+	}{
+		"another approver approves":          {"bo", gateway.Approve, false},
+		"another approver declines":          {"bo", gateway.Decline, false},
+		"the same approver reloads":          {"ana", gateway.Approve, true},
+		"the same approver changes her mind": {"ana", gateway.Decline, false},
+	} {
+		d := old
+		d.Approver, d.Choice = row.approver, row.choice
+		out, err := w.Decide(t.Context(), d)
+		if err != nil || out.By != "ana" || out.Choice != gateway.Approve || out.Yours != row.yours {
+			t.Errorf("%s: %+v, %v, want told that ana approved, yours %v", name, out, err, row.yours)
+		}
+	}
+	w.execute()
+	w.wantSent(1)
+}
+
+// TestDecisionRace has 400 people decide at once, half each way: one wins, and everybody is told the same winner.
+func TestDecisionRace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.call("pay__send", big)
+	v, err := w.View(t.Context(), r.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 400
+	outs := make([]gateway.Decided, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			d := gateway.Decision{ID: r.ID, Choice: gateway.Approve, Approver: "ana", Name: "a", Proof: "link", Head: v.Head, Digest: v.DecisionDigest, Reason: "because"}
+			if i%2 == 1 {
+				d.Choice, d.Approver = gateway.Decline, "bo"
+			}
+			out, err := w.Decide(t.Context(), d)
+			if err != nil {
+				t.Error(err)
+			}
+			outs[i] = out
+		})
+	}
+	wg.Wait()
+	for _, o := range outs {
+		if o.By != outs[0].By || o.Choice != outs[0].Choice {
+			t.Fatalf("told %s %s and %s %s", outs[0].By, outs[0].Choice, o.By, o.Choice)
+		}
+	}
+	inv, err := w.ledger.Get(t.Context(), r.ID, true)
+	if err != nil || len(inv.Events) != 2 {
+		t.Errorf("%d events, %v, want parked and one decision", len(inv.Events), err)
+	}
+	w.execute()
+	if outs[0].Choice == gateway.Approve {
+		w.wantSent(1)
+	} else {
+		w.wantSent(0)
+	}
+}
+
+func TestOnceRemembersExactlyThisCall(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ask := func(edit func(*identity.Principal, *gateway.CallRequest)) gateway.Reply {
+		t.Helper()
+		p, q := w.alice, gateway.CallRequest{Tool: "once__send", Args: []byte(big), Session: "s1"}
+		if edit != nil {
+			edit(&p, &q)
+		}
+		r, err := w.Call(t.Context(), p, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	first := ask(nil)
+	w.wantStatus(first, gateway.StatusAwaiting)
+	if _, err := w.decide(first.ID, "ana", gateway.Approve, ""); err != nil {
+		t.Fatal(err)
+	}
+	w.execute()
+	w.wantSent(1)
+	w.wantStatus(ask(nil), gateway.StatusDone)
+	w.wantSent(2)
+	for name, edit := range map[string]func(*identity.Principal, *gateway.CallRequest){
+		"another session":  func(_ *identity.Principal, q *gateway.CallRequest) { q.Session = "s2" },
+		"another argument": func(_ *identity.Principal, q *gateway.CallRequest) { q.Args = []byte(`{"to":"x"}`) },
+		"another tool":     func(_ *identity.Principal, q *gateway.CallRequest) { q.Tool = "once__undo" },
+		"another client":   func(p *identity.Principal, _ *gateway.CallRequest) { p.ID = "client:bob" },
+		"another user":     func(p *identity.Principal, _ *gateway.CallRequest) { p.ActingUser = "u" },
+	} {
+		if r := ask(edit); r.Status != gateway.StatusAwaiting {
+			t.Errorf("%s: %s, want it to ask", name, r.Status)
+		}
+	}
+	w.advance(24 * time.Hour)
+	w.wantStatus(ask(nil), gateway.StatusAwaiting)
+	w.wantSent(2)
+}
+
+// TestOnceDoesNotRunARepeatedCallTwice repeats the parked call, without a key, between its approval and its end. The approval is
+// remembered by then, but the repeated call is the one that is under way.
+func TestOnceDoesNotRunARepeatedCallTwice(t *testing.T) {
+	t.Parallel()
+	t.Run("before the executor starts", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		r := w.call("once__send", big)
+		if _, err := w.decide(r.ID, "ana", gateway.Approve, ""); err != nil {
+			t.Fatal(err)
+		}
+		again := w.call("once__send", big)
+		w.wantStatus(again, gateway.StatusRunning)
+		if again.ID != r.ID {
+			t.Errorf("the repeated call is %s, want %s", again.ID, r.ID)
+		}
+		w.execute()
+		w.wantSent(1)
+		w.wantStatus(w.await(r.ID), gateway.StatusDone)
+		w.wantStatus(w.call("once__send", big), gateway.StatusDone) // now it is a new call, and covered
+		w.wantSent(2)
+	})
+	t.Run("while the server works", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		r := w.call("once__send", big)
+		if _, err := w.decide(r.ID, "ana", gateway.Approve, ""); err != nil {
+			t.Fatal(err)
+		}
+		w.remote.onSend = func() {
+			w.remote.onSend = nil
+			w.wantStatus(w.call("once__send", big), gateway.StatusRunning)
+		}
+		w.execute()
+		w.wantSent(1)
+	})
+	t.Run("while it is in doubt", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		r := w.call("once__send", big)
+		if _, err := w.decide(r.ID, "ana", gateway.Approve, ""); err != nil {
+			t.Fatal(err)
+		}
+		w.remote.answer = doubt
+		w.execute()
+		w.wantStatus(w.call("once__send", big), gateway.StatusInDoubt)
+		w.wantSent(1)
+	})
+}
+
+// TestRecheckedRightBeforeTheSend changes the deployment or the row between the approval and the send: nothing is sent, and
+// the caller is told that it did not run and why.
+func TestRecheckedRightBeforeTheSend(t *testing.T) {
+	t.Parallel()
+	redeployed := func(edit func(*gateway.Config)) func(*world) {
+		return func(w *world) {
+			c := w.config
+			edit(&c)
+			w.Gateway = gateway.New(c)
+		}
+	}
+	changed := func(edit func(*conn.Connection)) func(*gateway.Config) {
+		return func(c *gateway.Config) {
+			c.Connections = connections()
+			for i := range c.Connections {
+				edit(&c.Connections[i])
+			}
+		}
+	}
+	for name, row := range map[string]struct {
+		change func(*world)
+		says   string
+	}{
+		"the connection is gone":      {redeployed(func(c *gateway.Config) { c.Connections = nil }), "definition_changed"},
+		"the address changed":         {redeployed(changed(func(c *conn.Connection) { c.URL = "https://elsewhere.example.test/mcp" })), "definition_changed"},
+		"the credential changed":      {redeployed(changed(func(c *conn.Connection) { c.Auth = &conn.Auth{Type: "bearer", Credential: "other.token"} })), "not_executed"},
+		"the effect changed":          {redeployed(changed(func(c *conn.Connection) { c.Effect = conn.Idempotent })), "definition_changed"},
+		"the client was revoked":      {redeployed(func(c *gateway.Config) { c.Principals = revoked{} }), "not_executed"},
+		"the approval is an hour old": {func(w *world) { w.advance(time.Hour) }, "could not start this call within an hour"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			r := w.call("pay__send", big)
+			if _, err := w.decide(r.ID, "ana", gateway.Approve, ""); err != nil {
+				t.Fatal(err)
+			}
+			row.change(w)
+			w.execute()
+			w.wantSent(0)
+			a := w.await(r.ID)
+			if !strings.Contains(string(a.Result), row.says) || !strings.Contains(string(a.Result), `"isError":true`) {
+				t.Errorf("answer = %s, want an error that says %s", a.Result, row.says)
+			}
+		})
+	}
+	t.Run("only the approval rule changed: it runs", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		r := w.call("pay__send", big)
+		if _, err := w.decide(r.ID, "ana", gateway.Approve, ""); err != nil {
+			t.Fatal(err)
+		}
+		redeployed(changed(func(c *conn.Connection) { c.Approval = conn.Once }))(w)
+		w.execute()
+		w.wantSent(1)
+	})
+}
+
+// TestG1WhatIsSentIsWhatTheClaimReturned attacks G1: the row is changed in the table, behind the ledger's back, after everything was
+// checked and right before the claim.
+func TestG1WhatIsSentIsWhatTheClaimReturned(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]struct {
+		field row.Field
+		value any
+	}{
+		"the arguments":     {row.Args, []byte(`{"to":"acct-666"}`)},
+		"the tool":          {row.UpstreamTool, "undo"},
+		"the acting user":   {row.ActingUser, "someone"},
+		"the metadata":      {row.Meta, []byte(`{"a":1}`)},
+		"the stored digest": {row.Decision, bytes.Repeat([]byte{7}, 32)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := memledger.New()
+			w := newWorldOn(t, s)
+			r := w.call("pay__send", big)
+			if _, err := w.decide(r.ID, "ana", gateway.Approve, ""); err != nil {
+				t.Fatal(err)
+			}
+			inv, err := w.ledger.Get(t.Context(), r.ID, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.remote.onOpen = func() { s.Tamper(inv.Key, change.field, change.value) }
+			_ = w.Execute(t.Context(), r.ID)
+			w.wantSent(0)
+			after, err := w.ledger.Get(t.Context(), r.ID, true)
+			if err != nil || after.State != ledger.Failed || after.Why != ledger.NotExecuted {
+				t.Errorf("the row is %s %s, %v", after.State, after.Why, err)
+			}
+		})
+	}
+}
+
+type revoked struct{}
+
+func (revoked) Principal(_ context.Context, id string) (identity.Principal, error) {
+	return identity.Principal{}, fault.New(fault.Forbidden, "client %s may not call any more", id)
+}
+
+func TestSettlingADoubt(t *testing.T) {
+	t.Parallel()
+	for choice, row := range map[gateway.Choice]struct {
+		status gateway.Status
+		sent   int
+	}{
+		gateway.Ran:    {gateway.StatusAttested, 1},
+		gateway.Rerun:  {gateway.StatusDone, 2},
+		gateway.GiveUp: {gateway.StatusUnknown, 1},
+	} {
+		t.Run(string(choice), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.remote.answer = doubt
+			r := w.call("free__send", big)
+			w.wantStatus(r, gateway.StatusInDoubt)
+			w.remote.answer = ok
+			w.advance(time.Hour)
+			if _, err := w.Sweep(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			w.execute()
+			w.wantSent(1) // it is never sent again by itself
+			if _, err := w.decide(r.ID, "ana", choice, ""); fault.CodeOf(err) != fault.Invalid {
+				t.Errorf("settling without a reason: %v", err)
+			}
+			if d, err := w.decide(r.ID, "ana", choice, "looked at the bank"); err != nil || !d.Yours {
+				t.Fatalf("settled = %+v, %v", d, err)
+			}
+			w.execute()
+			w.wantStatus(w.await(r.ID), row.status)
+			w.wantSent(row.sent)
+		})
+	}
+}
+
+func TestViewShowsWhatIsStored(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.call("pay__send", big)
+	v, err := w.View(t.Context(), r.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprint(v.State, v.Connection, v.Tool, v.UpstreamTool, v.UpstreamURL, v.Requester, v.Proof, string(v.Args), v.Tampered)
+	want := fmt.Sprint(ledger.Parked, "pay", "pay__send", "send", "https://pay.example.test/mcp", "Alice's agent", "client token", big, false)
+	if got != want {
+		t.Errorf("view = %s\nwant   %s", got, want)
+	}
+}

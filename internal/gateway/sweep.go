@@ -1,0 +1,188 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/countersign-mcp/countersign/internal/ledger"
+)
+
+const (
+	sweepBatch  = 100
+	remindAfter = 24 * time.Hour
+	lookAgain   = 2 * time.Minute
+)
+
+// SweepReport counts what one sweep did.
+type SweepReport struct {
+	Looked     int `json:"looked"`     // rows read
+	Expired    int `json:"expired"`    // nobody decided in time
+	Lapsed     int `json:"lapsed"`     // approved, but not started in time
+	Dispatched int `json:"dispatched"` // sent for an executor again
+	Doubted    int `json:"doubted"`    // started, and abandoned
+	Notified   int `json:"notified"`   // approvers told again
+	Failed     int `json:"failed"`     // rows that could not be moved now; the next sweep tries again
+}
+
+// Sweep looks at every indexed row whose time has come and gives each its next push. Running it twice, or twice at once, is
+// harmless: it only makes transitions and sends hints. Errors on single rows are counted and logged, and do not keep other rows
+// from their turn; an error is returned when the index could not be read, or the time was over before all rows were seen.
+func (g *Gateway) Sweep(ctx context.Context) (SweepReport, error) {
+	var r SweepReport
+	var failed []error
+	var left []*shard
+	for n := range ledger.Shards {
+		left = append(left, &shard{number: n, seen: map[ledger.Key]bool{}})
+	}
+	for len(left) > 0 { // a page of each shard in turn: a long queue in one does not starve the others
+		var more []*shard
+		for _, s := range left {
+			keys, err := s.page(ctx, g)
+			if err != nil {
+				failed = append(failed, err)
+				continue
+			}
+			for _, k := range keys {
+				if ctx.Err() != nil {
+					return r, errors.Join(append(failed, ctx.Err())...)
+				}
+				g.sweepKey(ctx, k, &r)
+			}
+			if s.more {
+				more = append(more, s)
+			}
+		}
+		left = more
+	}
+	return r, errors.Join(failed...)
+}
+
+// shard is one part of the index while it is swept.
+type shard struct {
+	number int
+	seen   map[ledger.Key]bool
+	more   bool // the last page may not have been the end
+	stuck  int  // entries of the last page that were seen before: rows that did not move, or an index that lags
+}
+
+// page returns the next entries that are due, or none. The index has no cursor that survives the moves of a sweep, so each page
+// asks for as many more as the last one repeated.
+func (s *shard) page(ctx context.Context, g *Gateway) ([]ledger.Key, error) {
+	for {
+		limit := sweepBatch + s.stuck
+		keys, err := g.Ledger.Due(ctx, s.number, g.Now(), limit)
+		if err != nil {
+			return nil, err
+		}
+		var fresh []ledger.Key
+		for _, k := range keys {
+			if !s.seen[k] {
+				s.seen[k] = true
+				fresh = append(fresh, k)
+			}
+		}
+		s.stuck = len(keys) - len(fresh)
+		if s.more = len(keys) == limit; !s.more || len(fresh) > 0 {
+			return fresh, nil
+		}
+	}
+}
+
+func (g *Gateway) sweepKey(ctx context.Context, k ledger.Key, r *SweepReport) {
+	r.Looked++
+	if err := g.sweepOne(ctx, k, r); err != nil {
+		r.Failed++
+		g.Log.Error("row could not be swept; the next sweep tries again", "invocation", k.ID(), "err", err)
+	}
+}
+
+func (g *Gateway) sweepOne(ctx context.Context, k ledger.Key, r *SweepReport) error {
+	was, err := g.Ledger.Get(ctx, k.ID(), true) // the index is a hint, the row decides
+	if errors.Is(err, ledger.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	inv, err := g.settleStale(ctx, was)
+	if err != nil {
+		return err
+	}
+	now := g.Now()
+	switch {
+	case inv.State == ledger.Expired && was.State == ledger.Parked:
+		r.Expired++
+	case inv.State != was.State && was.State == ledger.Approved:
+		r.Lapsed++
+	case inv.State == ledger.InDoubt && was.State == ledger.Started:
+		r.Doubted++
+	case inv.State == ledger.Parked && inv.NotifiedAt.IsZero():
+		return g.remind(ctx, inv, now.Add(backoff(now.Sub(inv.CreatedAt))), r)
+	case inv.State == ledger.Parked:
+		return g.Ledger.Mark(ctx, inv, ledger.Mark{LookAt: inv.ExpiresAt})
+	case inv.State == ledger.InDoubt && (inv.NotifiedAt.Before(lastEvent(inv)) || now.Sub(inv.NotifiedAt) >= remindAfter):
+		return g.remind(ctx, inv, now.Add(backoff(now.Sub(lastEvent(inv)))), r)
+	case inv.State == ledger.InDoubt:
+		return g.Ledger.Mark(ctx, inv, ledger.Mark{LookAt: inv.NotifiedAt.Add(remindAfter)})
+	case inv.State == ledger.Approved || inv.State == ledger.Started && inv.Effect == ledger.Idempotent && g.Ledger.LeaseOver(inv, now):
+		g.dispatch(ctx, k.ID())
+		r.Dispatched++
+		return g.Ledger.Mark(ctx, inv, ledger.Mark{LookAt: now.Add(time.Minute)})
+	case inv.State == ledger.Started:
+		return g.Ledger.Mark(ctx, inv, ledger.Mark{LookAt: later(g.Ledger.SafeAfter(inv), now.Add(time.Minute))})
+	}
+	return nil
+}
+
+// remind tells the approvers, who are not told yet or not lately, and looks again at next whether that worked: the mark that notify
+// makes then moves the look to its proper time.
+func (g *Gateway) remind(ctx context.Context, inv ledger.Invocation, next time.Time, r *SweepReport) error {
+	g.notify(ctx, inv.Key.ID())
+	r.Notified++
+	if inv.State == ledger.Parked {
+		next = earlier(next, inv.ExpiresAt)
+	}
+	return g.Ledger.Mark(ctx, inv, ledger.Mark{LookAt: next})
+}
+
+// backoff is how long to wait before a row whose approvers could not all be told is tried again: as long as it has waited so far.
+// A channel that stays broken for one approver then costs the others a dozen cards in a week, and not one every two minutes.
+func backoff(waited time.Duration) time.Duration { return min(max(waited, lookAgain), remindAfter) }
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// Scan looks at every row of the ledger for calls that were abandoned where no index shows them: ungated ones whose process was
+// killed. It is meant to run once a day, and at the start of a local gateway.
+func (g *Gateway) Scan(ctx context.Context) (SweepReport, error) {
+	var r SweepReport
+	for cursor := ""; ; {
+		items, next, err := g.Ledger.Scan(ctx, cursor, sweepBatch)
+		if err != nil {
+			return r, err
+		}
+		for _, inv := range items {
+			if inv.State == ledger.Started && g.Ledger.LeaseOver(inv, g.Now()) {
+				g.sweepKey(ctx, inv.Key, &r)
+			} else {
+				r.Looked++
+			}
+		}
+		if next == "" {
+			return r, nil
+		}
+		cursor = next
+	}
+}
