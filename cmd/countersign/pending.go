@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"sort"
+	"time"
+
+	"github.com/countersign-mcp/countersign/internal/fault"
+	"github.com/countersign-mcp/countersign/internal/gateway"
+	"github.com/countersign-mcp/countersign/internal/ledger"
+)
+
+func pendingCommand() command {
+	return command{
+		name: "pending", short: "list the calls that wait for a person", usage: "[--json] [--data DIR | --stage STAGE]", example: "countersign pending",
+		long: "Lists parked and in-doubt calls, those that wait longest first, and approved ones that have not run yet.\n" + deploymentFlags,
+		run:  runPending,
+	}
+}
+
+const mostPending = 500
+
+func runPending(ctx context.Context, u ui, args []string) error {
+	var d deployment
+	fs := flag.NewFlagSet("pending", flag.ContinueOnError)
+	asJSON := fs.Bool("json", false, "")
+	d.flags(fs)
+	if _, err := parse(fs, args, 0); err != nil {
+		return err
+	}
+	o, err := d.open(ctx)
+	if err != nil {
+		return err
+	}
+	keys, err := o.Ledger.Waiting(ctx, mostPending)
+	if err != nil {
+		return d.reach(err)
+	}
+	var views []gateway.View
+	for _, k := range keys {
+		v, err := o.Gateway.View(ctx, k.ID())
+		if fault.CodeOf(err) == fault.NotFound {
+			continue // decided and deleted since the index was read
+		}
+		if err != nil {
+			return d.reach(err)
+		}
+		if v.State == ledger.Parked || v.State == ledger.Approved || v.State == ledger.InDoubt || v.State == ledger.Started {
+			views = append(views, v)
+		}
+	}
+	sort.Slice(views, func(i, j int) bool { return views[i].CreatedAt.Before(views[j].CreatedAt) })
+	if *asJSON {
+		return printPending(u, views)
+	}
+	if len(views) == 0 {
+		_, err := fmt.Fprintln(u.out, "nothing waits for a person")
+		return err
+	}
+	rows := [][]string{{"ID", "STATE", "TOOL", "ASKED BY", "AGE", "EXPIRES", "CODE", "ARGUMENTS"}}
+	for _, v := range views {
+		expires := "-"
+		if v.State == ledger.Parked {
+			expires = v.ExpiresAt.Local().Format(time.DateTime)
+		}
+		args := shorten(string(v.Args), 60)
+		if v.ArgsDropped {
+			args = "(too large to keep)"
+		}
+		rows = append(rows, []string{string(v.ID), string(v.State), v.Tool, v.Requester, age(time.Since(v.CreatedAt)), expires, v.ReviewCode(), args})
+	}
+	return u.table(rows)
+}
+
+func printPending(u ui, views []gateway.View) error {
+	type row struct {
+		ID        ledger.ID       `json:"invocation_id"`
+		State     ledger.State    `json:"state"`
+		Tool      string          `json:"tool"`
+		Requester string          `json:"requester"`
+		Arguments json.RawMessage `json:"arguments"`
+		Created   time.Time       `json:"created_at"`
+		Expires   time.Time       `json:"expires_at,omitzero"`
+		Code      string          `json:"review_code"`
+		SeenTwice int             `json:"seen_twice,omitempty"`
+	}
+	rows := make([]row, 0, len(views))
+	for _, v := range views {
+		rows = append(rows, row{v.ID, v.State, v.Tool, v.Requester, v.Args, v.CreatedAt, v.ExpiresAt, v.ReviewCode(), v.SeenTwice})
+	}
+	enc := json.NewEncoder(u.out)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(rows)
+}
+
+func age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", max(0, int(d.Seconds())))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+func shorten(s string, most int) string {
+	r := []rune(s)
+	if len(r) <= most {
+		return s
+	}
+	return string(r[:most-3]) + "..."
+}

@@ -1,0 +1,4 @@
+package dev
+
+// ReadVars is readVars, for its tests.
+var ReadVars = readVars
