@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -124,6 +125,29 @@ func TestCrashes(t *testing.T) {
 	if runs.Load() < 1000 {
 		t.Errorf("%d runs: the faults did not reach the flows", runs.Load())
 	}
+}
+
+// TestCrashesInPairs has two troubles in each run, drawn from a seed: a second one may strike what the first one left half done. The
+// clocks of its processes differ, by less than the margin of a lease.
+func TestCrashesInPairs(t *testing.T) {
+	t.Parallel()
+	const runs = 2000
+	all, flows := troubles(), flows()
+	for seed := range uint64(runs) {
+		random := rand.New(rand.NewPCG(seed, 7))
+		f := flows[random.IntN(len(flows))]
+		one, two := all[random.IntN(len(all))], all[random.IntN(len(all))]
+		one.at, two.at = 1+random.IntN(9), 1+random.IntN(9)
+		synctest.Test(t, func(t *testing.T) {
+			r := newRun(t, f, one, two)
+			r.skew = func() time.Duration { return time.Duration(random.IntN(50)-25) * time.Second }
+			r.play()
+		})
+		if t.Failed() {
+			t.Fatalf("seed %d, flow %q, in: %s; and: %s", seed, f.name, one, two)
+		}
+	}
+	t.Logf("%d runs", runs)
 }
 
 // trouble is what goes wrong once in a run, at the at-th place of its kind.

@@ -20,13 +20,14 @@ import (
 // run is one play of a flow, with everything that outlives a process: the store, the server, the people and what was told.
 type run struct {
 	*testing.T
-	flow    flow
-	trouble trouble
-	store   *memledger.Store
-	faulty  *ledgertest.Faulty
-	places  map[string]int
-	struck  bool
-	healthy bool // the trouble is over: a fresh process on the bare store
+	flow     flow
+	troubles []trouble
+	store    *memledger.Store
+	faulty   []*ledgertest.Faulty // one over the other, for the troubles of writes
+	places   []int                // how often each trouble's place was passed
+	struck   bool
+	skew     func() time.Duration // of the next process\'s clock
+	healthy  bool                 // the trouble is over: a fresh process on the bare store
 
 	sent        int                     // requests that reached the server
 	executions  map[ledger.ID]int       // of which it acted on
@@ -36,7 +37,6 @@ type run struct {
 	told        []tale                  // to callers
 	declined    []ledger.ID             // a decider was told that it is declined
 	known       map[ledger.ID]bool      // ids that a caller has
-	reruns      map[ledger.ID]int       // by a person's decision
 	doubts      int
 	falseDoubts int
 }
@@ -59,7 +59,7 @@ type process struct {
 	l *ledger.Ledger
 }
 
-func newRun(t *testing.T, f flow, tr trouble) *run {
+func newRun(t *testing.T, f flow, troubles ...trouble) *run {
 	if f.remote == nil {
 		f.remote = ok
 	}
@@ -67,28 +67,49 @@ func newRun(t *testing.T, f flow, tr trouble) *run {
 		f.args = big
 	}
 	r := &run{
-		T: t, flow: f, trouble: tr, store: memledger.New(), places: map[string]int{},
-		executions: map[ledger.ID]int{}, answers: map[ledger.ID]string{}, notified: map[ledger.ID]time.Time{}, known: map[ledger.ID]bool{}, reruns: map[ledger.ID]int{},
+		T: t, flow: f, troubles: troubles, store: memledger.New(), places: make([]int, len(troubles)), skew: func() time.Duration { return 0 },
+		executions: map[ledger.ID]int{}, answers: map[ledger.ID]string{}, notified: map[ledger.ID]time.Time{}, known: map[ledger.ID]bool{},
 	}
-	r.faulty = &ledgertest.Faulty{Store: r.store, Fault: tr.write, ReadsLost: tr.readsLost}
-	if tr.write != "" {
-		r.faulty.Write = tr.at
+	for _, tr := range troubles {
+		if tr.write != "" {
+			r.faulty = append(r.faulty, &ledgertest.Faulty{Store: r.faultyStore(), Fault: tr.write, ReadsLost: tr.readsLost, Write: tr.at})
+		}
 	}
 	return r
+}
+
+// faultyStore is the store as it is while there is trouble.
+func (r *run) faultyStore() ledger.Store {
+	if n := len(r.faulty); n > 0 {
+		return r.faulty[n-1]
+	}
+	return r.store
+}
+
+func (r *run) deliver(when string) {
+	for _, tr := range r.troubles {
+		if tr.delivered == when {
+			for _, f := range r.faulty {
+				f.Deliver()
+			}
+			return
+		}
+	}
 }
 
 // play goes through the flow, recovers and checks. It reports whether the trouble happened.
 func (r *run) play() bool {
 	for _, s := range r.flow.steps {
 		r.process(s)
-		if r.trouble.delivered == "at once" {
-			r.faulty.Deliver()
-		}
+		r.deliver("at once")
 	}
-	happened := r.struck || r.faulty.Fired()
+	happened := r.struck
+	for _, f := range r.faulty {
+		happened = happened || f.Fired()
+	}
 	r.healthy = true
 	r.recover()
-	r.faulty.Deliver()
+	r.deliver("at the end")
 	r.check()
 	return happened
 }
@@ -104,11 +125,12 @@ func (r *run) process(s step) {
 	}()
 	var store ledger.Store = r.store
 	if !r.healthy {
-		store = &mortal{r.faulty, r}
+		store = &mortal{r.faultyStore(), r}
 	}
+	skew := r.skew()
 	p := &process{run: r, l: ledger.New(ledger.Config{Store: store})}
 	p.g = gateway.New(gateway.Config{
-		Ledger: p.l, Now: time.Now, Log: slog.New(slog.DiscardHandler), Keyer: ledger.NewKeyer(key("ids")), Catalog: testCatalog(), Connections: connections(),
+		Ledger: p.l, Now: func() time.Time { return time.Now().Add(skew) }, Log: slog.New(slog.DiscardHandler), Keyer: ledger.NewKeyer(key("ids")), Catalog: testCatalog(), Connections: connections(),
 		Upstream: func(conn.Connection) gateway.Upstream { return server{r} }, Secrets: noSecrets{},
 		Sleep: func(context.Context, time.Duration) error { return nil },
 		Notify: func(_ context.Context, id ledger.ID) error {
@@ -122,17 +144,17 @@ func (r *run) process(s step) {
 	s(p)
 }
 
-// strikes reports whether the trouble happens at this place now.
-func (r *run) strikes(place string) bool {
-	if r.healthy || r.trouble.place != place {
-		return false
+// strikes reports whether a trouble happens at this place now.
+func (r *run) strikes(place string) (now bool) {
+	for i, tr := range r.troubles {
+		if r.healthy || tr.place != place {
+			continue
+		}
+		if r.places[i]++; r.places[i] == tr.at {
+			r.struck, now = true, true
+		}
 	}
-	r.places[place]++
-	if r.places[place] != r.trouble.at {
-		return false
-	}
-	r.struck = true
-	return true
+	return now
 }
 
 func (r *run) dies(place string) {
@@ -399,7 +421,7 @@ func decidedBy(inv ledger.Invocation) bool {
 
 // mortal is a store whose caller may be killed at each call, and whose reads may fail or hang.
 type mortal struct {
-	*ledgertest.Faulty
+	ledger.Store
 	run *run
 }
 
@@ -416,35 +438,35 @@ func (m *mortal) read(ctx context.Context) error {
 
 func (m *mortal) Put(ctx context.Context, inv ledger.Invocation) error {
 	m.run.dies(killedBefore)
-	err := m.Faulty.Put(ctx, inv)
+	err := m.Store.Put(ctx, inv)
 	m.run.dies(killedAfter)
 	return err
 }
 
 func (m *mortal) Update(ctx context.Context, c ledger.Change) (ledger.Invocation, error) {
 	m.run.dies(killedBefore)
-	inv, err := m.Faulty.Update(ctx, c)
+	inv, err := m.Store.Update(ctx, c)
 	m.run.dies(killedAfter)
 	return inv, err
 }
 
 func (m *mortal) Mark(ctx context.Context, k ledger.Key, mark ledger.Mark) error {
 	m.run.dies(killedBefore)
-	err := m.Faulty.Mark(ctx, k, mark)
+	err := m.Store.Mark(ctx, k, mark)
 	m.run.dies(killedAfter)
 	return err
 }
 
 func (m *mortal) PutChunks(ctx context.Context, id ledger.ID, set string, parts [][]byte, until time.Time) error {
 	m.run.dies(killedBefore)
-	err := m.Faulty.PutChunks(ctx, id, set, parts, until)
+	err := m.Store.PutChunks(ctx, id, set, parts, until)
 	m.run.dies(killedAfter)
 	return err
 }
 
 func (m *mortal) PutGrant(ctx context.Context, g ledger.Grant) error {
 	m.run.dies(killedBefore)
-	err := m.Faulty.PutGrant(ctx, g)
+	err := m.Store.PutGrant(ctx, g)
 	m.run.dies(killedAfter)
 	return err
 }
@@ -454,7 +476,7 @@ func (m *mortal) Get(ctx context.Context, k ledger.Key, strong bool) (ledger.Inv
 	if err := m.read(ctx); err != nil {
 		return ledger.Invocation{}, err
 	}
-	return m.Faulty.Get(ctx, k, strong)
+	return m.Store.Get(ctx, k, strong)
 }
 
 func (m *mortal) Newest(ctx context.Context, p string) (ledger.Invocation, error) {
@@ -462,7 +484,7 @@ func (m *mortal) Newest(ctx context.Context, p string) (ledger.Invocation, error
 	if err := m.read(ctx); err != nil {
 		return ledger.Invocation{}, err
 	}
-	return m.Faulty.Newest(ctx, p)
+	return m.Store.Newest(ctx, p)
 }
 
 func (m *mortal) GetGrant(ctx context.Context, k ledger.Key) (ledger.Grant, error) {
@@ -470,7 +492,7 @@ func (m *mortal) GetGrant(ctx context.Context, k ledger.Key) (ledger.Grant, erro
 	if err := m.read(ctx); err != nil {
 		return ledger.Grant{}, err
 	}
-	return m.Faulty.GetGrant(ctx, k)
+	return m.Store.GetGrant(ctx, k)
 }
 
 func (m *mortal) Due(ctx context.Context, shard int, now time.Time, limit int) ([]ledger.Key, error) {
@@ -478,7 +500,7 @@ func (m *mortal) Due(ctx context.Context, shard int, now time.Time, limit int) (
 	if err := m.read(ctx); err != nil {
 		return nil, err
 	}
-	return m.Faulty.Due(ctx, shard, now, limit)
+	return m.Store.Due(ctx, shard, now, limit)
 }
 
 func (m *mortal) Scan(ctx context.Context, cursor string, limit int) ([]ledger.Invocation, string, error) {
@@ -486,7 +508,7 @@ func (m *mortal) Scan(ctx context.Context, cursor string, limit int) ([]ledger.I
 	if err := m.read(ctx); err != nil {
 		return nil, "", err
 	}
-	return m.Faulty.Scan(ctx, cursor, limit)
+	return m.Store.Scan(ctx, cursor, limit)
 }
 
 func (m *mortal) GetChunks(ctx context.Context, id ledger.ID, set string, count int) ([][]byte, error) {
@@ -494,5 +516,5 @@ func (m *mortal) GetChunks(ctx context.Context, id ledger.ID, set string, count 
 	if err := m.read(ctx); err != nil {
 		return nil, err
 	}
-	return m.Faulty.GetChunks(ctx, id, set, count)
+	return m.Store.GetChunks(ctx, id, set, count)
 }

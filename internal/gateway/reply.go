@@ -172,8 +172,12 @@ func plainJSON(v any) json.RawMessage {
 	return bytes.TrimRight(b.Bytes(), "\n")
 }
 
-// withErrors adds _meta["countersign/errors"], from which an agent can tell which connection failed and where.
+// withErrors adds _meta["countersign/errors"], from which an agent can tell which connection failed and where. A remote's own answer
+// stays byte for byte what it is: it came from another attempt, and whoever looks for trouble in it would find that of a lost one.
 func withErrors(r Reply, facts map[string]any) Reply {
+	if r.Status == StatusDone {
+		return r
+	}
 	out, err := jsonx.Set(r.Result, "_meta", plainJSON(map[string]any{MetaErrors: facts}))
 	if err != nil {
 		return r // our own result is an object; without the extra facts it is still a true answer

@@ -101,9 +101,12 @@ func cmdAwait(s *story, ts *testscript.TestScript, args []string) (string, error
 	return r.String() + "\n", nil
 }
 
-// awaited asks until a call is over. What takes longer than the patience of a test is an error.
+// awaitPatience is shorter than the minute after which a sweep would come to help: asking must be enough.
+const awaitPatience = 45 * time.Second
+
+// awaited asks until a call is over. What takes longer is an error.
 func awaited(c client, id string) (reply, error) {
-	for end := time.Now().Add(patience); ; {
+	for end := time.Now().Add(awaitPatience); ; {
 		r, err := c.call("countersign_await_decision", `{"invocation_id":`+quoted(id)+`,"wait_seconds":5}`)
 		if err != nil {
 			return r, err
@@ -112,7 +115,7 @@ func awaited(c client, id string) (reply, error) {
 			return r, nil
 		}
 		if time.Now().After(end) {
-			return r, fmt.Errorf("the call is not over after %v: %v", patience, r)
+			return r, fmt.Errorf("the call is not over after %v: %v", awaitPatience, r)
 		}
 	}
 }
