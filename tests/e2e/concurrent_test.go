@@ -139,7 +139,7 @@ func atOnce(t *testing.T, n int, f func(i int) error) {
 	}
 }
 
-// measured prints how long callers waited: for the reader on stdout, as test output of a package that passes shows nothing else.
+// measured prints how long callers waited; scripts/gotest shows what begins with "measure: " also of tests that pass.
 func measured(t *testing.T, took []time.Duration) {
 	var ungated, gated []time.Duration
 	for i, d := range took {
@@ -149,7 +149,8 @@ func measured(t *testing.T, took []time.Duration) {
 			gated = append(gated, d)
 		}
 	}
-	fmt.Printf("measure: %d concurrent calls: %s\n", len(took), percentiles(took))
+	t.Helper()
+	t.Logf("measure: %d concurrent calls: %s", len(took), percentiles(took))
 	t.Logf("ungated: %s; gated, until parked: %s", percentiles(ungated), percentiles(gated))
 }
 
