@@ -55,7 +55,7 @@ func TestSchemaBombsAndForeignReferencesAreRefused(t *testing.T) {
 			t.Parallel()
 			start := time.Now()
 			got := problems(t, servers{"crm": withSchema(c.schema)}, connection("crm"))
-			if took := time.Since(start); took > time.Second {
+			if took := time.Since(start); took > hanging {
 				t.Errorf("it took %v", took)
 			}
 			mentions(t, got[0].String(), `crm: tool "t"`, c.reason, "tools:")
@@ -183,7 +183,7 @@ func TestTooManyValuesForAnExpensiveSchemaAreRefused(t *testing.T) {
 	if err := tl.Validate(list(30_000)); err == nil || !strings.Contains(err.Error(), "too many to be checked") {
 		t.Errorf("30,000 values: %v", err)
 	}
-	if took := time.Since(start); took > 2*time.Second {
+	if took := time.Since(start); took > hanging {
 		t.Errorf("it took %v", took)
 	}
 }

@@ -174,7 +174,7 @@ func TestACutCallLeavesNothingBehind(t *testing.T) {
 	time.AfterFunc(50*time.Millisecond, cancel)
 	start := time.Now()
 	d := doubt(t, ready.Send(ctx, act("a1")))
-	if took := time.Since(start); !strings.Contains(d.Reason, "cancelled") || took > 5*time.Second {
+	if took := time.Since(start); !strings.Contains(d.Reason, "cancelled") || took > 15*time.Second {
 		t.Errorf("got %q after %v", d.Reason, took)
 	}
 	select {
