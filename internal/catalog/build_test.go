@@ -260,3 +260,69 @@ func TestMissingValuesAreOneProblemEach(t *testing.T) {
 	}
 	mentions(t, got[0].String()+got[1].String(), "vars/CRM_HOST", "credentials/crm/token")
 }
+
+// K1: a rule for a tool that is not there would be a rule that nothing obeys.
+func TestARuleForAToolThatIsNotServedStopsTheDeploy(t *testing.T) {
+	t.Parallel()
+	c := connection("crm")
+	c.ReadOnly = []string{"serach", "gone", "broken"}
+	c.VerifyWith = map[string]conn.Verification{"none": {Tool: "search"}}
+	c.DedupeKey = conn.DedupeKeys{"creat_note": {"id"}, "search": {"q"}}
+	got := problems(t, servers{"crm": raw(tool("search"), tool("create_note"), `{"name":"broken","inputSchema":7}`)}, c)
+	want := [][]string{
+		{"broken", "inputSchema"},
+		{"creat_note", "dedupe_key: names it", `did you mean "create_note"?`},
+		{"gone", "read_only: names it", "remove it from read_only:"},
+		{"none", "verify_with: names it", "remove it from verify_with:"},
+		{"serach", "read_only: names it", `did you mean "search"?`},
+	}
+	if len(got) != len(want) {
+		t.Fatalf("got %d problems, want %d:\n%v", len(got), len(want), &catalog.BuildError{Problems: got})
+	}
+	for i, w := range want {
+		if got[i].Tool != w[0] {
+			t.Errorf("problem %d is of %q, want %q", i, got[i].Tool, w[0])
+		}
+		mentions(t, got[i].String(), w[1:]...)
+	}
+}
+
+func TestADedupeKeyOverAnArgumentThatTheSchemaDoesNotNameIsAWarning(t *testing.T) {
+	t.Parallel()
+	c := connection("crm")
+	c.DedupeKey = conn.DedupeKeys{"t": {"order.id", "idd"}}
+	cat := mustBuild(t, servers{"crm": withSchema(`{"type":"object","properties":{"id":{},"order":{"type":"object"}}}`)}, c)
+	if len(cat.Warnings) != 1 {
+		t.Fatalf("warnings = %q, want one", cat.Warnings)
+	}
+	mentions(t, cat.Warnings[0], "param.idd", "dedupe_key of t")
+}
+
+// K4: only what can never wait keeps its output form.
+func TestTheOutputFormOfAToolThatReadsIsKept(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		approval conn.Approval
+		timeout  time.Duration
+		readOnly bool
+		kept     bool
+	}{
+		"a read under once":             {conn.Once, time.Minute, true, true},
+		"a write under once":            {conn.Once, time.Minute, false, false},
+		"a read under always":           {conn.Always, time.Minute, true, false},
+		"a read that the executor runs": {conn.Once, 2 * time.Minute, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := connection("crm")
+			c.Approval, c.Timeout = row.approval, row.timeout
+			if row.readOnly {
+				c.ReadOnly = []string{"t"}
+			}
+			cat := mustBuild(t, servers{"crm": raw(`{"name":"t","inputSchema":{"type":"object"},"outputSchema":{"type":"object"}}`)}, c)
+			if got := strings.Contains(string(cat.Tools[0].Served), "outputSchema"); got != row.kept {
+				t.Errorf("outputSchema is served: %v, want %v", got, row.kept)
+			}
+		})
+	}
+}

@@ -66,6 +66,16 @@ func (c *Catalog) Find(served string) (*Tool, bool) {
 	return t, ok
 }
 
+// Of returns the tool of a connection that has this name at the remote server.
+func (c *Catalog) Of(connection, upstream string) (*Tool, bool) {
+	for _, t := range c.Tools {
+		if t.Connection == connection && t.Upstream == upstream {
+			return t, true
+		}
+	}
+	return nil, false
+}
+
 // index makes Find work after the tools were set.
 func (c *Catalog) index() error {
 	c.byName = make(map[string]*Tool, len(c.Tools))

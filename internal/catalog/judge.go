@@ -69,6 +69,8 @@ func judge(c conn.Connection, found Discovery) part {
 		p.tools = append(p.tools, t)
 	}
 	p.problems = append(p.problems, absent(c, listed)...)
+	p.problems = append(p.problems, unserved(c, p)...)
+	p.warnings = append(p.warnings, strangePaths(c, p.tools)...)
 	return p
 }
 
@@ -169,7 +171,8 @@ func served(c conn.Connection, t *Tool) (json.RawMessage, error) {
 			return nil, fmt.Errorf("its inputSchema cannot be served: %w", err)
 		}
 	}
-	if c.Approval != conn.Never || c.Timeout > holdsAnswer {
+	waits := c.Approval == conn.Always || c.Approval == conn.Once && !c.ReadsOnly(t.Upstream)
+	if waits || c.Timeout > holdsAnswer {
 		// The first answer of a call that waits does not have the tool's output form; validating clients would refuse it.
 		if out, err = jsonx.Remove(out, "outputSchema"); err != nil {
 			return nil, fmt.Errorf("its definition cannot be served: %w", err)
@@ -194,28 +197,4 @@ func remarks(t *Tool) []string {
 		all = append(all, fmt.Sprintf("%s: the description of %s has %d characters, and Claude Code cuts it at %d", t.Connection, t.Name, characters(text), longDescription))
 	}
 	return all
-}
-
-// absent returns a problem for each name in the connection's tools list that the server does not have: a misspelt name must
-// not quietly serve less.
-func absent(c conn.Connection, listed map[string]bool) []Problem {
-	var problems []Problem
-	var names []string
-	for name := range listed {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, want := range c.Tools {
-		if listed[want] {
-			continue
-		}
-		message := fmt.Sprintf("tools: names it, but the server does not list it among its %d tools", len(names))
-		if near, ok := didYouMean(want, names); ok {
-			message += fmt.Sprintf("; did you mean %q?", short(near))
-		} else {
-			message += "; remove it from tools:"
-		}
-		problems = append(problems, Problem{File: c.File, Connection: c.Name, Tool: want, Message: message})
-	}
-	return problems
 }

@@ -70,6 +70,21 @@ func fields() []field {
 			rules: []Rule{RuleIdempotencyValue, RuleIdempotencyEffect},
 			parse: parseIdempotency,
 		},
+		{
+			name: "read_only", doc: "the tools that change nothing, by the operator's word; default none",
+			rules: []Rule{RuleReadOnlyValue},
+			parse: parseReadOnly,
+		},
+		{
+			name: "dedupe_key", doc: "per tool, the arguments that identify an effect, so that it comes about once; default none",
+			rules: []Rule{RuleDedupeKeyValue, RuleDedupeKeyReadOnly},
+			parse: parseDedupeKey,
+		},
+		{
+			name: "verify_with", doc: "per tool, a read-only tool that shows whether a call in doubt happened; default none",
+			rules: []Rule{RuleVerifyWithValue},
+			parse: parseVerifyWith,
+		},
 	}
 }
 
@@ -77,6 +92,6 @@ func fields() []field {
 // the cure is another: the key is right, and ignoring it would serve more than the file says.
 func unsupportedFields() []string {
 	return []string{
-		"bridge", "condition", "dedupe_key", "discoverable", "discovery", "headers", "oauth", "read_only", "rename", "verify_with",
+		"bridge", "condition", "discoverable", "discovery", "headers", "oauth", "rename",
 	}
 }

@@ -21,6 +21,9 @@ timeout: 1m30s
 approval_ttl: 12h
 approvers: [ops, ana@example.com]
 idempotency: {header: Idempotency-Key}
+read_only: [search]
+dedupe_key: {create_note: [param.external_id, param.customer.id]}
+verify_with: {create_note: {tool: search, arguments: {q: param.customer.id, kind: "note", first: 10, "on": true, n: "10"}}}
 `
 
 func TestEveryFieldIsRead(t *testing.T) {
@@ -35,6 +38,10 @@ func TestEveryFieldIsRead(t *testing.T) {
 		Approval: conn.Once, Effect: conn.Idempotent, Tools: []string{"search", "create_note", "0123"}, Optional: true,
 		Timeout: 90 * time.Second, ApprovalTTL: 12 * time.Hour, Approvers: []string{"ops", "ana@example.com"},
 		Idempotency: &conn.Idempotency{Header: "Idempotency-Key"},
+		ReadOnly:    []string{"search"}, DedupeKey: conn.DedupeKeys{"create_note": {"external_id", "customer.id"}},
+		VerifyWith: map[string]conn.Verification{"create_note": {Tool: "search", Arguments: map[string]conn.Argument{
+			"q": {Param: "customer.id"}, "kind": {JSON: `"note"`}, "first": {JSON: "10"}, "on": {JSON: "true"}, "n": {JSON: `"10"`},
+		}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Parse (-want +got):\n%s", diff)
@@ -211,6 +218,24 @@ func TestRefusedFiles(t *testing.T) {
 		{"an idempotency key over the credential", url + "auth: {type: header, header: X-Key, credential: t}\neffect: idempotent\nidempotency: {header: x-key}\n", []string{"4:23 idempotency-value"}},
 		{"an idempotency key over Authorization", url + "effect: idempotent\nidempotency: {header: authorization}\n", []string{"3:23 idempotency-value"}},
 		{"an idempotency key in a reserved place", url + "effect: idempotent\nidempotency: {meta: io.modelcontextprotocol.x/key}\n", []string{"3:21 idempotency-value"}},
+		{"a read-only tool that tools leaves out", url + "tools: [a]\nread_only: [b]\n", []string{"3:13 read-only-value"}},
+		{"a read-only tool given twice", url + "read_only: [b, b]\n", []string{"2:16 read-only-value"}},
+		{"no read-only tool", url + "read_only: []\n", []string{"2:12 read-only-value"}},
+		{"read-only as a word", url + "read_only: true\n", []string{"2:12 value-type"}},
+		{"a verification without a tool", url + "verify_with: {a: {arguments: {}}}\n", []string{"2:18 verify-with-value"}},
+		{"a verification by a tool that may change something", url + "verify_with: {a: {tool: b}}\n", []string{"2:25 verify-with-value"}},
+		{"a verification with a list", url + "read_only: [b]\nverify_with: {a: {tool: b, arguments: [x]}}\n", []string{"3:39 verify-with-value"}},
+		{"a verification over the context", url + "read_only: [b]\nverify_with: {a: {tool: b, arguments: {x: context.y}}}\n", []string{"3:43 verify-with-value"}},
+		{"a verification with a number of YAML's own", url + "read_only: [b]\nverify_with: {a: {tool: b, arguments: {x: 0x10}}}\n", []string{"3:43 verify-with-value"}},
+		{"a verification that is a word", url + "verify_with: search\n", []string{"2:14 value-type"}},
+		{"a dedupe key without tools", url + "dedupe_key: {}\n", []string{"2:13 dedupe-key-value"}},
+		{"a dedupe key without paths", url + "dedupe_key: {a: []}\n", []string{"2:17 dedupe-key-value"}},
+		{"a dedupe key that is one path", url + "dedupe_key: {a: param.b}\n", []string{"2:17 value-type"}},
+		{"a dedupe key with param alone", url + "dedupe_key: {a: [param]}\n", []string{"2:18 dedupe-key-value"}},
+		{"a dedupe key with a path that ends early", url + "dedupe_key: {a: [param.b.]}\n", []string{"2:18 dedupe-key-value"}},
+		{"a dedupe key with a path twice", url + "dedupe_key: {a: [param.b, param.b]}\n", []string{"2:27 dedupe-key-value"}},
+		{"a dedupe key over the context", url + "dedupe_key: {a: [context.tenant]}\n", []string{"2:18 dedupe-key-value"}},
+		{"a dedupe key without a value", url + "dedupe_key:\n", []string{"2:12 value-empty"}},
 		{"an idempotency key with an unknown effect", url + "effect: maybe\nidempotency: {argument: key}\n", []string{"2:9 effect-value"}},
 		{"mistakes in every field", "url: http://h.example\napproval: ask\neffect: twice\ntimeout: 1h\naproval: always\n",
 			[]string{"1:6 url-plaintext", "2:11 approval-value", "3:9 effect-value", "4:10 timeout-value", "5:1 unknown-key"}},

@@ -65,6 +65,10 @@ const (
 	RuleApproversValue    Rule = "approvers-value"      // not a list of names
 	RuleIdempotencyValue  Rule = "idempotency-value"    // not exactly one place for the key
 	RuleIdempotencyEffect Rule = "idempotency-effect"   // a key on a connection that is not idempotent
+	RuleReadOnlyValue     Rule = "read-only-value"      // an entry that is not the name of a tool that is served
+	RuleDedupeKeyValue    Rule = "dedupe-key-value"     // not a tool with the paths of its arguments
+	RuleVerifyWithValue   Rule = "verify-with-value"    // not a tool with a read-only tool and its arguments
+	RuleDedupeKeyReadOnly Rule = "dedupe-key-read-only" // a key for a tool that has no effect
 )
 
 // commonRules are the rules that any field, or the file as a whole, can break. The rules of one field stand in its entry of
