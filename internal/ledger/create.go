@@ -132,6 +132,7 @@ func (l *Ledger) put(ctx context.Context, draft Invocation, k Kind, by Actor, no
 	var refused *Refused
 	switch {
 	case unsure == nil:
+		l.won(ctx, Transition{first.Key.ID(), 1, first.Head, k})
 		first.mine = nonceOfStart(first)
 		return first, true, nil
 	case errors.As(unsure, &refused):
@@ -147,6 +148,7 @@ func (l *Ledger) put(ctx context.Context, draft Invocation, k Kind, by Actor, no
 		}
 		return stored, false, nil
 	}
+	l.won(ctx, Transition{first.Key.ID(), 1, first.Head, k})
 	if k == Start && (stored.State != Started || stored.Head != first.Head) {
 		return stored, false, nil // L6: ours, but swept since: the caller sees a call that it must not send
 	}
@@ -168,7 +170,8 @@ func begin(draft Invocation, c Command, nonce string, lim limits) (Invocation, e
 	inv.State, inv.Head, inv.Events, inv.mine = "", "", nil, ""
 	inv.Attempts, inv.Lease, inv.Owner, inv.ApprovalEndsAt, inv.ApprovedBy = 0, time.Time{}, "", time.Time{}, nil
 	inv.Result, inv.Why, inv.How, inv.Reason, inv.RemoteTask = nil, "", "", "", ""
-	inv.LookAt, inv.DeleteAt, inv.NotifiedAt, inv.SeenTwice = time.Time{}, time.Time{}, time.Time{}, 0
+	inv.LookAt, inv.DeleteAt, inv.NotifiedAt, inv.SeenTwice, inv.Erased = time.Time{}, time.Time{}, time.Time{}, 0, ""
+	inv.Verified = ""
 	inv.CreatedAt, inv.ExpiresAt, inv.ArgsDigest = millis(c.At), millis(draft.ExpiresAt), argsDigest(draft)
 	refuse := func(reason string) (Invocation, error) {
 		return Invocation{}, &NotAllowed{inv.Key.ID(), "", c.Kind, reason}

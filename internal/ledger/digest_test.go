@@ -68,7 +68,7 @@ func TestAnyChangedFieldChangesTheDecisionDigest(t *testing.T) { // L7
 			}
 		}
 		same := inv
-		same.State, same.Head, same.Attempts, same.SeenTwice, same.NotifiedAt = ledger.Started, "h", 4, 2, time.Now()
+		same.State, same.Head, same.Attempts, same.SeenTwice, same.NotifiedAt, same.Verified = ledger.Started, "h", 4, 2, time.Now(), "v"
 		if same.ComputeDecisionDigest() != before {
 			t.Fatal("what happens to a call changes what was decided about")
 		}

@@ -32,6 +32,8 @@
 //	    before, such an exit leads to in_doubt.
 //	L10 A decision is taken once, by as many distinct people as the call needs; a second decider is told the first decision.
 //	L11 Identical open calls of one caller meet on one row.
+//	L12 Of the calls with one effect (Keyer.Effects), one at a time stands for it; another one is made only when that one provably
+//	    did not run and never will.
 //
 // Left to others: clocks (every function takes the time), who may approve (gateway), what an answer of the remote means
 // (upstream), when to look at which row again (the sweep in gateway), and the storage itself (memledger, dynamoledger).

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -69,12 +70,12 @@ func newNonce(rand io.Reader) (string, error) {
 // holds reports whether the event with nonce is in inv's history. It is the only way in which a writer may conclude that
 // its write happened (L2).
 func (inv Invocation) holds(nonce string) bool {
-	for _, e := range inv.Events {
-		if nonce != "" && e.Nonce == nonce {
-			return true
-		}
-	}
-	return false
+	return inv.position(nonce) > 0
+}
+
+// position returns which event of inv's history has nonce, counted from 1; 0 where none has.
+func (inv Invocation) position(nonce string) int {
+	return 1 + slices.IndexFunc(inv.Events, func(e Event) bool { return nonce != "" && e.Nonce == nonce })
 }
 
 // millis drops what is not stored of a time, and its zone.

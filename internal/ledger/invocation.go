@@ -185,8 +185,11 @@ type Invocation struct {
 	LookAt   time.Time // when the sweep should look at it next (attributes q, d); zero: not indexed
 	DeleteAt time.Time // DynamoDB TTL; only ever set on terminal rows (R11)
 
+	Erased string // mark: arguments, context, meta and result were removed from the ended row; row.Erasure says when, by whom and why
+
 	NotifiedAt time.Time // mark: every approver's card went out; marks never change Head
 	SeenTwice  int       // mark: how often an identical call joined this one
+	Verified   string    // mark: what a read-only tool answered about the doubt (row.Verification), or empty
 
 	// mine is the nonce of the start that this process itself won, in the value which that write returned and those derived
 	// from it. It is never stored and cannot be read back: without it nobody can end a running call (L5).

@@ -13,11 +13,12 @@ import (
 // Config says how a Ledger works. Store is required.
 type Config struct {
 	Store       Store
-	Rand        io.Reader     // nonces and random keys; default crypto/rand
-	InlineMax   int           // bytes up to which an item keeps its result in itself; default 4096, one read unit
-	Retention   time.Duration // how long terminal rows are kept, at least the published idempotency window; default 30 days
-	MaxAttempts int           // starts of an idempotent call; default 5
-	Margin      time.Duration // how long after a lease a stranger may conclude that its owner is gone; default 60 s, which is also the least sensible
+	Rand        io.Reader                         // nonces and random keys; default crypto/rand
+	InlineMax   int                               // bytes up to which an item keeps its result in itself; default 4096, one read unit
+	Retention   time.Duration                     // how long terminal rows are kept, at least the published idempotency window; default 30 days
+	MaxAttempts int                               // starts of an idempotent call; default 5
+	Won         func(context.Context, Transition) // told of each transition once it is known to be won; nil: nobody
+	Margin      time.Duration                     // how long after a lease a stranger may conclude that its owner is gone; default 60 s, which is also the least sensible
 }
 
 // Ledger carries out transitions on a Store. It is safe for concurrent use.
@@ -27,6 +28,15 @@ type Ledger struct {
 	rand      io.Reader
 	inlineMax int
 	limits    limits
+	won       func(context.Context, Transition)
+}
+
+// Transition is what a log in another hand keeps of a won transition: with it an edited history shows (docs/ledger.md, "Audit").
+type Transition struct {
+	ID   ID
+	N    int    // which event of the history, counted from 1
+	Head string // after it
+	Kind Kind
 }
 
 // New returns a Ledger. It panics without a Store.
@@ -34,10 +44,13 @@ func New(c Config) *Ledger {
 	if c.Store == nil {
 		panic("ledger.New: Config.Store is required")
 	}
-	l := &Ledger{store: c.Store, rand: c.Rand, inlineMax: c.InlineMax,
+	l := &Ledger{store: c.Store, rand: c.Rand, inlineMax: c.InlineMax, won: c.Won,
 		limits: limits{margin: c.Margin, maxAttempts: c.MaxAttempts, retention: c.Retention}}
 	if l.rand == nil {
 		l.rand = rand.Reader
+	}
+	if l.won == nil {
+		l.won = func(context.Context, Transition) {}
 	}
 	if l.inlineMax == 0 {
 		l.inlineMax = 4096
@@ -128,6 +141,7 @@ func (l *Ledger) write(ctx context.Context, inv Invocation, ch Change) (Invocati
 		}
 		return Invocation{}, &Conflict{Current: now}
 	}
+	l.won(ctx, Transition{ch.Key.ID(), now.position(ch.Event.Nonce), ch.head(), ch.Event.Kind})
 	if ch.Event.Kind.sends() {
 		if now.State != Started || now.Head != ch.head() { // L6: ours, but swept since: do not send
 			return Invocation{}, &Conflict{Current: now}

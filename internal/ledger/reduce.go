@@ -269,7 +269,7 @@ func (b *builder) value(o operand) any {
 	case mine:
 		return b.inv.mine
 	case myDefinition:
-		return digestValue(b.c.DefinitionDigest)
+		return row.DigestValue(b.c.DefinitionDigest)
 	case theCaller:
 		return b.c.Principal
 	case repeatable:

@@ -2,12 +2,10 @@ package ledger
 
 import (
 	"bytes"
-	"compress/flate"
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -18,8 +16,6 @@ const (
 	chunkMax      = 390 << 10      // bytes of one part: an item holds 400 KB
 	chunksOutlive = 24 * time.Hour // parts are never deleted before the row that points to them
 	eventRoom     = 512            // bytes that one more event may need
-	deflateFrom   = 512            // shorter bodies are not worth a compressor's 600 KB of memory
-	deflated      = "deflate"
 )
 
 // ErrNoResult is returned where an invocation has no result to give: it has not completed, a person attested that it ran, or
@@ -34,7 +30,7 @@ func (l *Ledger) pack(inv Invocation, c Command) (*Result, [][]byte) {
 	if after.Item().Size(inv.Key.Partition, inv.Key.Sort)+eventRoom+len(c.Reason) <= l.inlineMax {
 		return r, nil
 	}
-	stored, encoding := deflate(r.Body)
+	stored, encoding := row.Deflate(r.Body)
 	parts := slices.Collect(slices.Chunk(stored, chunkMax))
 	// The set is named by attempt and content: two writers of one attempt (a poller and the one that took over from it) can
 	// never overwrite each other's parts.
@@ -44,8 +40,12 @@ func (l *Ledger) pack(inv Invocation, c Command) (*Result, [][]byte) {
 }
 
 // Result returns inv's result with its exact bytes, loading its parts where it is too large for the row. Bytes that do not have
-// the recorded digest are never returned. It returns ErrNoResult where there is nothing to give.
+// the recorded digest are never returned. It returns ErrNoResult where there is nothing to give, ErrErased where it was
+// removed on purpose, and an error that wraps ErrDamaged where it is not what was recorded.
 func (l *Ledger) Result(ctx context.Context, inv Invocation) (Result, error) {
+	if inv.Result != nil && inv.Erased != "" {
+		return Result{}, ErrErased
+	}
 	if inv.Result == nil || inv.Result.Chunks == 0 && len(inv.Result.Body) == 0 {
 		return Result{}, ErrNoResult
 	}
@@ -55,12 +55,12 @@ func (l *Ledger) Result(ctx context.Context, inv Invocation) (Result, error) {
 		if err != nil {
 			return Result{}, fmt.Errorf("reading the result of %s: %w", inv.Key.ID(), err)
 		}
-		if r.Body, err = inflate(bytes.Join(parts, nil), r.Encoding, r.Size); err != nil {
-			return Result{}, fmt.Errorf("result of %s: %w", inv.Key.ID(), err)
+		if r.Body, err = row.Inflate(bytes.Join(parts, nil), r.Encoding, r.Size); err != nil {
+			return Result{}, fmt.Errorf("%w: %s: %w", ErrDamaged, inv.Key.ID(), err)
 		}
 	}
 	if digestOf(r.Body) != r.Digest { // L8
-		return Result{}, fmt.Errorf("result of %s: the stored bytes do not have the recorded digest", inv.Key.ID())
+		return Result{}, fmt.Errorf("%w: %s: its bytes do not have the recorded digest", ErrDamaged, inv.Key.ID())
 	}
 	return r, nil
 }
@@ -73,7 +73,7 @@ func resultAttributes(r *Result) []row.Assign {
 	var set []row.Assign
 	put := func(f row.Field, v any) { set = append(set, row.Assign{Field: f, Value: v}) }
 	put(row.ResultKind, string(r.Kind))
-	put(row.ResultDigest, digestValue(r.Digest))
+	put(row.ResultDigest, row.DigestValue(r.Digest))
 	put(row.ResultSize, int64(r.Size))
 	encoding := r.Encoding
 	switch {
@@ -82,7 +82,7 @@ func resultAttributes(r *Result) []row.Assign {
 		put(row.ResultSet, r.Set)
 	case len(r.Body) > 0:
 		var body []byte
-		body, encoding = deflate(r.Body)
+		body, encoding = row.Deflate(r.Body)
 		put(row.Result, body)
 	}
 	if encoding != "" {
@@ -115,42 +115,11 @@ func resultFrom(it row.Item) (r *Result, field row.Field) {
 	if body, there := it[row.Result]; there {
 		b, ok := body.([]byte)
 		encoding, _ := it[row.ResultEncoding].(string)
-		plain, err := inflate(b, encoding, r.Size)
+		plain, err := row.Inflate(b, encoding, r.Size)
 		if !ok || err != nil {
 			return nil, row.Result
 		}
 		r.Body = plain
 	}
 	return r, ""
-}
-
-// deflate returns the shorter of b and b compressed, with the name of the encoding.
-func deflate(b []byte) ([]byte, string) {
-	if len(b) < deflateFrom {
-		return slices.Clone(b), ""
-	}
-	var out bytes.Buffer
-	w, err := flate.NewWriter(&out, flate.DefaultCompression)
-	if err != nil {
-		return slices.Clone(b), ""
-	}
-	if _, err := w.Write(b); err != nil || w.Close() != nil || out.Len() >= len(b) {
-		return slices.Clone(b), ""
-	}
-	return out.Bytes(), deflated
-}
-
-// inflate undoes deflate. It reads at most size bytes: what is stored says how much it is.
-func inflate(b []byte, encoding string, size int) ([]byte, error) {
-	switch encoding {
-	case "":
-		return slices.Clone(b), nil
-	case deflated:
-		plain, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(b)), int64(size)+1))
-		if err != nil {
-			return nil, fmt.Errorf("stored result does not decompress: %w", err)
-		}
-		return plain, nil
-	}
-	return nil, fmt.Errorf("stored result has the unknown encoding %q", encoding)
 }

@@ -34,6 +34,11 @@ type Store interface {
 	// error where one is missing. A set is written once or several times with the same parts.
 	PutChunks(ctx context.Context, id ID, set string, parts [][]byte, deleteAt time.Time) error
 	GetChunks(ctx context.Context, id ID, set string, count int) ([][]byte, error)
+	// Erase removes the attributes of row.Erasable from an item in state while, marks it with text (row.Erased) unless it is marked
+	// already, and then deletes every part of every result set of it. Head and events stay. Where the item is not in that state it
+	// changes nothing and returns *Refused. It may be repeated: a crash in between leaves a marked item with parts, which the next
+	// Erase deletes.
+	Erase(ctx context.Context, k Key, while State, text string) error
 	// PutGrant remembers a `once` approval; GetGrant reads it strongly consistent (ErrNotFound); DeleteGrant revokes it.
 	PutGrant(ctx context.Context, g Grant) error
 	GetGrant(ctx context.Context, k Key) (Grant, error)
@@ -51,6 +56,15 @@ var ErrUnknown = errors.New("the ledger's answer is unknown: the write may or ma
 
 // ErrKeyReused means that a client key was used before with other arguments, another tool or another request state.
 var ErrKeyReused = errors.New("idempotency key was used before for a different call")
+
+// ErrErased means that the bytes were removed on purpose: Invocation.Erased says when, by whom and why.
+var ErrErased = errors.New("the arguments and the result of this call were erased")
+
+// ErrUnreadable means that a row has a form that no version writes: somebody else wrote it.
+var ErrUnreadable = errors.New("the stored row is not readable")
+
+// ErrDamaged means that what is stored of a result is not what was recorded: a part is missing, or the bytes are others.
+var ErrDamaged = errors.New("the stored result is not the recorded one")
 
 // Refused is returned by a Store whose condition did not hold. Current is the item as it is.
 type Refused struct{ Current Invocation }
@@ -79,6 +93,7 @@ type Mark struct {
 	NotifiedAt time.Time // non-zero: set
 	SeenTwice  bool      // true: count one more
 	LookAt     time.Time // non-zero: move the sweep's next look
+	Verified   string    // not empty: set (row.Verification)
 	While      State     // only while the row is in this state; Ledger.Mark sets it
 }
 

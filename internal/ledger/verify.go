@@ -5,13 +5,17 @@ import "fmt"
 // BrokenChain says which event of a history is the first that cannot be right.
 type BrokenChain struct {
 	ID     ID
-	Event  int // counted from 1; one more than there are where the history as a whole does not lead to the row
+	Event  int  // counted from 1; one more than there are where the history as a whole does not lead to the row
+	Kind   Kind // of that event, where it can be read
 	Reason string
 }
 
 // Error names the invocation, the event and what is wrong with it.
 func (b *BrokenChain) Error() string {
-	return fmt.Sprintf("%s: event %d: %s", b.ID, b.Event, b.Reason)
+	if b.Kind == "" {
+		return fmt.Sprintf("%s: event %d: %s", b.ID, b.Event, b.Reason)
+	}
+	return fmt.Sprintf("%s: event %d (%s): %s", b.ID, b.Event, b.Kind, b.Reason)
 }
 
 // Verify checks inv against its own history: every event follows from the one before by the transition table, the head is the
@@ -21,7 +25,11 @@ func (b *BrokenChain) Error() string {
 // It detects edits by whoever cannot also compute a whole new chain; compare heads with the logs for those who can.
 func Verify(inv Invocation) error {
 	broken := func(i int, format string, args ...any) error {
-		return &BrokenChain{inv.Key.ID(), i + 1, fmt.Sprintf(format, args...)}
+		b := &BrokenChain{ID: inv.Key.ID(), Event: i + 1, Reason: fmt.Sprintf(format, args...)}
+		if i < len(inv.Events) {
+			b.Kind = inv.Events[i].Kind
+		}
+		return b
 	}
 	replay := Invocation{Key: inv.Key}
 	seen := map[string]bool{}
@@ -58,10 +66,21 @@ func Verify(inv Invocation) error {
 		return broken(last, "the history has %d attempts, the row says %d", replay.Attempts, inv.Attempts)
 	case len(inv.Args) > 0 && digestOf(inv.Args) != inv.ArgsDigest:
 		return broken(last, "the arguments do not have the recorded digest")
-	case digestOf(inv.Args) == inv.ArgsDigest && inv.ComputeDecisionDigest() != inv.DecisionDigest:
+	case inv.Erased == "" && digestOf(inv.Args) == inv.ArgsDigest && inv.ComputeDecisionDigest() != inv.DecisionDigest:
 		return broken(last, "the call is not the one that the first event vouches for")
 	}
 	return nil
+}
+
+// Heads returns the head after each of inv's events. The last one is that of a row whose history is whole.
+func (inv Invocation) Heads() []string {
+	heads := make([]string, len(inv.Events))
+	head := ""
+	for i, e := range inv.Events {
+		head = chain(head, e.Text)
+		heads[i] = head
+	}
+	return heads
 }
 
 // leads reports whether the transition table lets e's kind lead from e.From to e.To.

@@ -105,6 +105,10 @@ func (x *expression) mark(m ledger.Mark) string {
 		x.value(":d", m.LookAt.UnixMilli())
 		set = append(set, x.field(row.LookAt)+" = :d")
 	}
+	if m.Verified != "" {
+		x.value(":vw", m.Verified)
+		set = append(set, x.field(row.Verified)+" = :vw")
+	}
 	var parts []string
 	if len(set) > 0 {
 		parts = append(parts, "SET "+strings.Join(set, ", "))

@@ -56,7 +56,7 @@ func (s *Store) GetChunks(ctx context.Context, id ledger.ID, set string, count i
 		for _, item := range out.Items {
 			b, ok := item[chunkBytes].(*types.AttributeValueMemberB)
 			if want := chunkKey(id, set, len(parts)); !ok || keyFrom(item) != want {
-				return nil, fmt.Errorf("table %s: part %d of result set %s of %s is missing", *s.table, len(parts)+1, set, id)
+				return nil, fmt.Errorf("table %s: %w: part %d of set %s of %s is missing", *s.table, ledger.ErrDamaged, len(parts)+1, set, id)
 			}
 			parts = append(parts, b.Value)
 		}
@@ -65,7 +65,7 @@ func (s *Store) GetChunks(ctx context.Context, id ledger.ID, set string, count i
 		}
 	}
 	if len(parts) != count {
-		return nil, fmt.Errorf("table %s: result set %s of %s has %d parts, not %d", *s.table, set, id, len(parts), count)
+		return nil, fmt.Errorf("table %s: %w: set %s of %s has %d parts, not %d", *s.table, ledger.ErrDamaged, set, id, len(parts), count)
 	}
 	return parts, nil
 }

@@ -83,6 +83,7 @@ func putOnce(t *testing.T, s ledger.Store) {
 
 func roundTrip(t *testing.T, s ledger.Store) {
 	inv := stored(t, "full")
+	inv.Erased = erased
 	if err := s.Put(context.Background(), inv); err != nil {
 		t.Fatal(err)
 	}
@@ -269,6 +270,7 @@ func marks(t *testing.T, s ledger.Store) {
 	at := Begin().Add(time.Hour)
 	for _, m := range []ledger.Mark{
 		{NotifiedAt: at, LookAt: at.Add(time.Minute), While: ledger.Started},
+		{Verified: "<the server's word>", While: ledger.Started},
 		{SeenTwice: true, While: ledger.Started},
 		{SeenTwice: true, While: ledger.Started},
 	} {
@@ -277,7 +279,7 @@ func marks(t *testing.T, s ledger.Store) {
 		}
 	}
 	want := inv
-	want.NotifiedAt, want.LookAt, want.SeenTwice = at, at.Add(time.Minute), 6
+	want.NotifiedAt, want.LookAt, want.SeenTwice, want.Verified = at, at.Add(time.Minute), 6, "<the server's word>"
 	if diff := cmp.Diff(want.Item(), must[ledger.Invocation](t)(s.Get(ctx, inv.Key, true)).Item()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

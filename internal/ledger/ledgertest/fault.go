@@ -151,6 +151,11 @@ func (f *Faulty) PutChunks(ctx context.Context, id ledger.ID, set string, parts 
 	return f.write(ctx, func(ctx context.Context) error { return f.Store.PutChunks(ctx, id, set, parts, until) }, network)
 }
 
+// Erase implements ledger.Store.
+func (f *Faulty) Erase(ctx context.Context, k ledger.Key, while ledger.State, text string) error {
+	return f.write(ctx, func(ctx context.Context) error { return f.Store.Erase(ctx, k, while, text) }, f.refusal(k))
+}
+
 // PutGrant implements ledger.Store.
 func (f *Faulty) PutGrant(ctx context.Context, g ledger.Grant) error {
 	return f.write(ctx, func(ctx context.Context) error { return f.Store.PutGrant(ctx, g) }, network)

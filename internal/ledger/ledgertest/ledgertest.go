@@ -22,6 +22,7 @@ func Run(t *testing.T, open Open) {
 		{"contract", testContract},
 		{"flows", testFlows},
 		{"results", testResults},
+		{"erasing", testErasing},
 		{"races", testRaces},
 		{"faults", testFaults},
 		{"model", testModel},

@@ -169,11 +169,34 @@ func (s *Store) Mark(ctx context.Context, k ledger.Key, m ledger.Mark) error {
 	if !m.LookAt.IsZero() {
 		it[row.LookAt] = m.LookAt.UnixMilli()
 	}
+	if m.Verified != "" {
+		it[row.Verified] = m.Verified
+	}
 	if m.SeenTwice {
 		seen, _ := it[row.SeenTwice].(int64)
 		it[row.SeenTwice] = seen + 1
 	}
 	s.items[k] = it
+	return nil
+}
+
+// Erase implements ledger.Store.
+func (s *Store) Erase(ctx context.Context, k ledger.Key, while ledger.State, text string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	it := s.items[k]
+	if it == nil || it[row.State] != string(while) {
+		return refused(k, it)
+	}
+	s.items[k] = it.Erase(text)
+	for c := range s.chunks {
+		if c.id == k.ID() {
+			delete(s.chunks, c)
+		}
+	}
 	return nil
 }
 
@@ -201,7 +224,7 @@ func (s *Store) GetChunks(ctx context.Context, id ledger.ID, set string, count i
 	for i := range parts {
 		part, there := s.chunks[chunk{id, set, i}]
 		if !there {
-			return nil, fmt.Errorf("part %d of %d of result set %s is missing", i+1, count, set)
+			return nil, fmt.Errorf("%w: part %d of %d of set %s is missing", ledger.ErrDamaged, i+1, count, set)
 		}
 		parts[i] = slices.Clone(part)
 	}

@@ -12,5 +12,7 @@
 //	V1  A comparison with an attribute that is not there, or has another type, is false, as in DynamoDB.
 //	V2  Names are never changed: rows of an older version carry them.
 //
+// It also spells values (Attribute), compresses results (Deflate) and says which bytes an erasure removes (Erasure).
+//
 // What the attributes mean, and how they become an invocation, is left to package ledger.
 package row

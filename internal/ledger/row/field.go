@@ -56,4 +56,6 @@ const (
 	NotifiedAt     Field = "na"
 	SeenTwice      Field = "st"
 	GrantKey       Field = "gk" // partition and sort, joined by "/"
+	Verified       Field = "vw" // Verification.Text: what a read-only tool answered about a call in doubt
+	Erased         Field = "er" // Erasure.Text: the bytes below Erasable were removed
 )
