@@ -2,6 +2,7 @@ package app
 
 // What tests look at behind the exported API.
 var (
-	GatewayKeys = gatewayKeys // A3
-	Hint        = Config.hint
+	GatewayKeys    = gatewayKeys // A3
+	Hint           = Config.hint
+	LogTransitions = logTransitions
 )

@@ -35,7 +35,10 @@ func Must(h *functionurl.Handler, err error) *functionurl.Handler {
 }
 
 func (c Config) ledger() *ledger.Ledger {
-	return ledger.New(ledger.Config{Store: dynamoledger.New(dynamoledger.Config{Client: dynamodb.NewFromConfig(c.AWS), Table: c.Table})})
+	return ledger.New(ledger.Config{
+		Store: dynamoledger.New(dynamoledger.Config{Client: dynamodb.NewFromConfig(c.AWS), Table: c.Table}),
+		Won:   logTransitions(c.Log),
+	})
 }
 
 // MCP builds the mcp function: the endpoint for clients, and the executor of approved calls.

@@ -4,16 +4,16 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/countersign-mcp/countersign/internal/ledger"
+	"github.com/countersign-mcp/countersign/internal/gateway/answer"
 )
 
 // AwaitTool is the built-in tool that answers what became of a parked call.
-const AwaitTool = "countersign_await_decision"
+const AwaitTool = answer.AwaitTool
 
 // The metadata keys of our own in _meta.
 const (
 	MetaKey    = "countersign/idempotency-key" // in a request: the client's own key for this call
-	MetaErrors = "countersign/errors"          // in a result: per connection, what went wrong and where
+	MetaErrors = answer.MetaErrors             // in a result: per connection, what went wrong and where
 )
 
 // CallRequest is one tools/call of a client, decoded strictly and not interpreted.
@@ -27,29 +27,25 @@ type CallRequest struct {
 	RequestID      string          // the request's id in our logs
 }
 
-// Reply is the answer to a call or an await, ready to be put into a JSON-RPC response.
-type Reply struct {
-	Result json.RawMessage // a CallToolResult: the remote's own bytes where it answered, else ours
-	Error  json.RawMessage // the remote's own JSON-RPC error object where it answered one
-	Status Status
-	ID     ledger.ID // the invocation; empty for calls that have none to await
-}
+// Reply is the answer to a call or an await, ready to be put into a JSON-RPC response; Status is what it tells (package answer).
+type (
+	Reply  = answer.Reply
+	Status = answer.Status
+)
 
-// Status is what a caller is told about an invocation (ledger.md 1.1).
-type Status string
-
-// The statuses.
+// The statuses (package answer).
 const (
-	StatusAwaiting    Status = "awaiting_approval"
-	StatusRunning     Status = "running"
-	StatusInDoubt     Status = "in_doubt"
-	StatusDone        Status = "done" // Result or Error is the remote's own
-	StatusDenied      Status = "denied"
-	StatusExpired     Status = "expired"
-	StatusCancelled   Status = "cancelled"
-	StatusNotExecuted Status = "not_executed"
-	StatusUnknown     Status = "outcome_unknown"
-	StatusAttested    Status = "attested" // a named person says it ran; there is no result
+	StatusAwaiting    = answer.Awaiting
+	StatusRunning     = answer.Running
+	StatusInDoubt     = answer.InDoubt
+	StatusDone        = answer.Done
+	StatusDenied      = answer.Denied
+	StatusExpired     = answer.Expired
+	StatusCancelled   = answer.Cancelled
+	StatusNotExecuted = answer.NotExecuted
+	StatusUnknown     = answer.Unknown
+	StatusAttested    = answer.Attested
+	StatusErased      = answer.Erased
 )
 
 // Await limits.

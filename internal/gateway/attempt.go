@@ -7,6 +7,7 @@ import (
 
 	"github.com/countersign-mcp/countersign/internal/catalog"
 	"github.com/countersign-mcp/countersign/internal/conn"
+	"github.com/countersign-mcp/countersign/internal/gateway/answer"
 	"github.com/countersign-mcp/countersign/internal/jsonx"
 	"github.com/countersign-mcp/countersign/internal/ledger"
 )
@@ -47,14 +48,7 @@ func (g *Gateway) send(ctx context.Context, a attempt, inv ledger.Invocation, re
 	if inv.Effect == ledger.Idempotent && a.conn.Idempotency != nil {
 		request.IdempotencyKey = string(inv.Key.ID())
 	}
-	bounded, cancel := context.WithTimeout(ctx, a.conn.Timeout)
-	defer cancel()
-	if deadline, ok := ctx.Deadline(); ok {
-		var stop context.CancelFunc
-		bounded, stop = context.WithDeadline(bounded, deadline.Add(-recordTime))
-		defer stop()
-	}
-	switch o := ready.Send(bounded, request).(type) {
+	switch o := g.sendOnce(ctx, a, ready, request).(type) {
 	case Answer:
 		return g.completed(ctx, a, inv, o)
 	case Refusal:
@@ -67,6 +61,18 @@ func (g *Gateway) send(ctx context.Context, a attempt, inv ledger.Invocation, re
 	default:
 		return g.doubt(ctx, a, inv, Doubt{Stage: "call", Reason: "the answer could not be classified"})
 	}
+}
+
+// sendOnce sends within the connection's timeout, and so that the outcome can still be written before the attempt's end.
+func (g *Gateway) sendOnce(ctx context.Context, a attempt, ready Ready, r Request) Outcome {
+	bounded, cancel := context.WithTimeout(ctx, a.conn.Timeout)
+	defer cancel()
+	if deadline, ok := ctx.Deadline(); ok {
+		var stop context.CancelFunc
+		bounded, stop = context.WithDeadline(bounded, deadline.Add(-recordTime))
+		defer stop()
+	}
+	return ready.Send(bounded, r)
 }
 
 // record writes what became of an attempt (T6, T7, T8, T11). It is tried twice: what is not recorded becomes a doubt that a person
@@ -126,20 +132,20 @@ func (g *Gateway) completed(ctx context.Context, a attempt, inv ledger.Invocatio
 // sent by a person's decision. Where an earlier attempt may have run, T7 leads to a doubt, and the caller is told that.
 func (g *Gateway) notRun(ctx context.Context, a attempt, inv ledger.Invocation, ns *NotSent) (Reply, error) {
 	next, err := g.record(ctx, inv, ledger.Command{Kind: ledger.NotRun, Actor: a.actor, At: g.Now(), Why: ledger.NotExecuted, Reason: ns.Reason})
-	facts := errorFacts(inv.Connection, what(ns), ns.Stage, ns.Status, ns.Code, ns.Reason)
+	facts := answer.ErrorFacts(inv.Connection, what(ns), ns.Stage, ns.Status, ns.Code, ns.Reason)
 	var conflict *ledger.Conflict
 	switch {
 	case errors.As(err, &conflict):
 		next = conflict.Current // swept to in doubt, and perhaps settled since
 	case err != nil:
 		g.Log.Error("the call did not run, which could not be recorded", "invocation", inv.Key.ID(), "tool", inv.Tool, "err", err)
-		return withErrors(unrecorded(inv, ns), facts), nil
+		return answer.WithErrors(answer.Unrecorded(inv, ns.Reason), facts), nil
 	}
 	if next.State == ledger.InDoubt {
-		g.notify(ctx, next.Key.ID())
+		g.doubted(ctx, next)
 	}
 	reply, err := g.reply(ctx, next, false)
-	return withErrors(reply, facts), err
+	return answer.WithErrors(reply, facts), err
 }
 
 func what(ns *NotSent) string {
@@ -158,20 +164,20 @@ func (g *Gateway) doubt(ctx context.Context, a attempt, inv ledger.Invocation, d
 			return reply, err
 		}
 	}
-	facts := errorFacts(inv.Connection, "in_doubt", d.Stage, d.Status, 0, d.Reason)
+	facts := answer.ErrorFacts(inv.Connection, "in_doubt", d.Stage, d.Status, 0, d.Reason)
 	next, err := g.record(ctx, inv, ledger.Command{Kind: ledger.Doubt, Actor: a.actor, At: g.Now(), Reason: d.Reason})
 	var conflict *ledger.Conflict
 	switch {
 	case errors.As(err, &conflict): // the sweep was faster, or a person has settled it since
 		reply, err := g.reply(ctx, conflict.Current, false)
-		return withErrors(reply, facts), err
+		return answer.WithErrors(reply, facts), err
 	case err != nil:
 		// The row stays started and becomes in doubt at the end of its lease; what the caller is told is true all the same (G4).
 		g.Log.Error("a doubt could not be recorded; the sweep will", "invocation", inv.Key.ID(), "err", err)
-		return withErrors(inDoubt(inv, d.Reason), facts), nil
+		return answer.WithErrors(answer.Doubt(inv, d.Reason), facts), nil
 	}
-	g.notify(ctx, inv.Key.ID())
-	return withErrors(inDoubt(next, d.Reason), facts), nil
+	g.doubted(ctx, next)
+	return answer.WithErrors(answer.Doubt(next, d.Reason), facts), nil
 }
 
 // again starts one more attempt of an idempotent call whose outcome is unknown. It reports whether it did.

@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-mcp/countersign/internal/ledger"
 )
 
-// pollEvery is the pause between an await's reads: one read unit each, so a full wait of 5 s costs about ten.
+// pollEvery is the pause between an await's reads: half a read unit each, so a full wait of 5 s costs about five.
 const pollEvery = 500 * time.Millisecond
 
 // awaitCall is Await as the built-in tool.
@@ -61,20 +61,47 @@ func (g *Gateway) Await(ctx context.Context, p identity.Principal, id string, wa
 	}
 }
 
+// own reads the caller's invocation. The first read may lag behind (half the price): what it says of an open call is no more than
+// "not yet", and a terminal state never changes, so that one is told as it was read (G5). Everything else is asked again, strongly
+// consistent: a row that is not there yet, one that seems to be another's (so that both take as long, G6), and one that is about to
+// be moved by settleStale or told as in doubt, because a person may be asked to act on that.
 func (g *Gateway) own(ctx context.Context, p identity.Principal, text string) (ledger.Invocation, error) {
 	none := fault.New(fault.NotFound, "no such invocation: use the invocation_id of an awaiting_approval answer that this client got")
 	id, err := ledger.ParseID(text)
 	if err != nil {
 		return ledger.Invocation{}, none
 	}
-	inv, err := g.Ledger.Get(ctx, id.ID(), true)
+	inv, err := g.Ledger.Get(ctx, id.ID(), false)
+	if errors.Is(err, ledger.ErrNotFound) || err == nil && (!owns(p, inv) || g.unsettled(inv)) {
+		inv, err = g.Ledger.Get(ctx, id.ID(), true)
+	}
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
 		return ledger.Invocation{}, none
 	case err != nil:
 		return ledger.Invocation{}, fault.Wrap(err, fault.Unavailable, "the ledger did not answer; ask again in a few seconds")
-	case inv.Principal != p.ID || inv.ActingUser != p.ActingUser:
+	case !owns(p, inv):
 		return ledger.Invocation{}, none
 	}
 	return inv, nil
+}
+
+func owns(p identity.Principal, inv ledger.Invocation) bool {
+	return inv.Principal == p.ID && inv.ActingUser == p.ActingUser
+}
+
+// unsettled reports whether settleStale or nudge would act on inv as it was read, or a person may have settled it since.
+func (g *Gateway) unsettled(inv ledger.Invocation) bool {
+	now := g.Now()
+	switch inv.State {
+	case ledger.Parked:
+		return !now.Before(inv.ExpiresAt)
+	case ledger.Approved:
+		return now.Sub(lastEvent(inv)) > staleApproval || !now.Before(inv.ApprovalEndsAt)
+	case ledger.Started:
+		return g.Ledger.LeaseOver(inv, now)
+	case ledger.InDoubt:
+		return true
+	}
+	return false
 }

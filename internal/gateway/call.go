@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/countersign-mcp/countersign/internal/catalog"
 	"github.com/countersign-mcp/countersign/internal/conn"
 	"github.com/countersign-mcp/countersign/internal/fault"
+	"github.com/countersign-mcp/countersign/internal/gateway/answer"
 	"github.com/countersign-mcp/countersign/internal/identity"
 	"github.com/countersign-mcp/countersign/internal/jsonx"
 	"github.com/countersign-mcp/countersign/internal/ledger"
@@ -18,13 +20,16 @@ import (
 
 // plan is a call that passed every check which needs no row: what would be sent, where and under which gate.
 type plan struct {
-	principal identity.Principal
-	tool      *catalog.Tool
-	conn      conn.Connection
-	resolved  conn.Resolved
-	draft     ledger.Invocation
-	actor     ledger.Actor
-	key       string // the client's own, or empty
+	principal  identity.Principal
+	tool       *catalog.Tool
+	conn       conn.Connection
+	resolved   conn.Resolved
+	draft      ledger.Invocation
+	actor      ledger.Actor
+	key        string // the client's own, or empty
+	effect     string // the partition of the calls with the same effect, or empty (dedupe_key)
+	effectSaid string // what identifies the effect, for people
+	reads      bool   // it does not wait for a person, and changes nothing: no row before it runs
 }
 
 // Call answers one tools/call: with the remote's own result when it ran now, with a parked answer when a person must decide
@@ -80,7 +85,14 @@ func (g *Gateway) plan(p identity.Principal, r CallRequest) (plan, error) {
 	} else if err != nil {
 		return plan{}, err
 	}
-	gate := ledger.Gate(cn.Approval)
+	gate, key := ledger.Gate(cn.Approval), r.IdempotencyKey
+	if cn.ReadsOnly(tool.Upstream) && gate == ledger.GateOnce {
+		gate = ledger.GateNever // exempt from asking once; under always it waits like any other
+	}
+	reads := cn.ReadsOnly(tool.Upstream) && gate == ledger.GateNever
+	if reads {
+		key = "" // a read is a fresh one, whatever was read under this key before
+	}
 	switch {
 	case gate != ledger.GateNever && len(args) > ledger.MaxKeptArgs:
 		return plan{}, fault.New(fault.Invalid, "%s needs a person's approval, and its arguments are %d bytes: at most %d can be shown whole to an approver; nothing was parked or sent",
@@ -92,6 +104,10 @@ func (g *Gateway) plan(p identity.Principal, r CallRequest) (plan, error) {
 	fingerprint, err := jsonx.Fingerprint(args)
 	if err != nil {
 		return plan{}, fault.Wrap(err, fault.Invalid, "%s: the arguments are not clean JSON: %v", tool.Name, err).With("arguments", true)
+	}
+	effect, err := effectOf(tool, cn, args)
+	if err != nil {
+		return plan{}, err
 	}
 	meta, err := forwarded(r.Meta)
 	if err != nil {
@@ -108,10 +124,14 @@ func (g *Gateway) plan(p identity.Principal, r CallRequest) (plan, error) {
 	if gate != ledger.GateNever {
 		draft.ExpiresAt = now.Add(cn.ApprovalTTL)
 	}
-	return plan{
-		principal: p, tool: tool, conn: cn, draft: draft, key: r.IdempotencyKey,
+	pl := plan{
+		principal: p, tool: tool, conn: cn, draft: draft, key: key, reads: reads,
 		actor: ledger.Actor{By: "principal:" + p.ID, Proof: p.Proof, RequestID: r.RequestID},
-	}, nil
+	}
+	if effect != "" {
+		pl.effect, pl.effectSaid = g.Keyer.Effects(p.ID, p.ActingUser, tool.Name, effect), effect
+	}
+	return pl, nil
 }
 
 // aim reads where the call would go and as whom.
@@ -121,7 +141,7 @@ func (g *Gateway) aim(ctx context.Context, pl *plan) error {
 		return resolveError(err)
 	}
 	pl.resolved, pl.draft.UpstreamURL = resolved, resolved.URL
-	pl.draft.DefinitionDigest = definitionDigest(pl.tool, pl.conn, resolved)
+	pl.draft.DefinitionDigest = catalog.DefinitionDigest(pl.tool, pl.conn, resolved)
 	if pl.draft.Gate == ledger.GateOnce {
 		// Kept on the row, so that the approve function can write the grant without holding the key that derives it.
 		pl.draft.GrantKey = g.grantKey(pl.draft)
@@ -153,7 +173,7 @@ func (g *Gateway) granted(ctx context.Context, pl plan) (bool, error) {
 	if err != nil {
 		return false, fault.Wrap(err, fault.Unavailable, "the ledger did not answer; nothing was parked or sent, try again")
 	}
-	return ok && contains(g.Approvers(pl.conn.Name), grant.ApprovedBy), nil
+	return ok && slices.Contains(g.Approvers(pl.conn.Name), grant.ApprovedBy), nil
 }
 
 func (g *Gateway) grantKey(inv ledger.Invocation) ledger.Key {
@@ -174,23 +194,20 @@ func (g *Gateway) runOrHandOver(ctx context.Context, pl plan) (Reply, error) {
 	if pl.conn.Timeout > maxHeld {
 		return g.open(ctx, pl, ledger.StartByPolicy)
 	}
+	if pl.reads {
+		return g.readNow(ctx, pl)
+	}
 	return g.runNow(ctx, pl)
 }
 
 // open writes the row that a later executor will run, or joins the identical one that is open, and answers how to await it.
 // A crash before the write leaves nothing; after it, the row, which the sweep notifies or dispatches (G7).
 func (g *Gateway) open(ctx context.Context, pl plan, kind ledger.Kind) (Reply, error) {
-	var (
-		inv   ledger.Invocation
-		fresh bool
-		err   error
-	)
+	draft := pl.draft
 	if pl.key != "" {
-		draft := g.keyed(pl)
-		inv, fresh, err = g.Ledger.Create(ctx, draft, kind, pl.actor, g.Now(), time.Time{})
-	} else {
-		inv, fresh, err = g.Ledger.Join(ctx, g.joining(pl.draft), pl.draft, kind, pl.actor, g.Now(), time.Time{})
+		draft = g.keyed(pl)
 	}
+	inv, fresh, err := g.create(ctx, pl, draft, kind, time.Time{})
 	if err != nil {
 		return Reply{}, claimFault(pl, kind, err)
 	}
@@ -243,7 +260,7 @@ func (g *Gateway) runNow(ctx context.Context, pl plan) (Reply, error) {
 	}
 	ctx, cancel, lease := g.lease(ctx)
 	defer cancel()
-	inv, fresh, err := g.claim(ctx, pl, draft, lease)
+	inv, fresh, err := g.create(ctx, pl, draft, ledger.Start, lease)
 	if err != nil {
 		return Reply{}, claimFault(pl, ledger.Start, err) // G3: an unknown claim is not followed by a send
 	}
@@ -267,36 +284,34 @@ func (g *Gateway) keyedOrNew(pl plan) (ledger.Invocation, error) {
 	return draft, nil
 }
 
-// claim writes the start of a call that runs now. Under a remembered approval, a call without a key meets the identical ones that
-// are open: a client that repeats the call it waits for, instead of asking for its result, would else run it a second time in the
-// moment in which it is approved, and one whose call is in doubt would send it again blindly.
-func (g *Gateway) claim(ctx context.Context, pl plan, draft ledger.Invocation, lease time.Time) (ledger.Invocation, bool, error) {
-	if draft.Gate == ledger.GateOnce && pl.key == "" {
-		return g.Ledger.Join(ctx, g.joining(draft), draft, ledger.Start, pl.actor, g.Now(), lease)
-	}
-	return g.Ledger.Create(ctx, draft, ledger.Start, pl.actor, g.Now(), lease)
-}
-
-// notSent answers a call that could not leave. One with a client key may be the retry of a call that did: then that one's answer
-// is the truth; and where the ledger cannot be asked, nothing is claimed about it.
+// notSent answers a call that could not leave. One with a client key, or with the key of an effect, may be the retry of a call that
+// did: then that one's answer is the truth; and where the ledger cannot be asked, nothing is claimed about it.
 func (g *Gateway) notSent(ctx context.Context, pl plan, cause error) (Reply, error) {
-	if pl.key == "" {
+	if pl.key == "" && pl.effect == "" {
 		return Reply{}, notSentFault(pl.tool, cause)
 	}
-	draft := g.keyed(pl)
 	ctx, cancel, _ := g.lease(ctx)
 	defer cancel()
-	inv, err := g.Ledger.Get(ctx, draft.Key.ID(), true)
+	inv, err := g.earlier(ctx, pl)
+	var reused *fault.Error
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
 		return Reply{}, notSentFault(pl.tool, cause)
+	case errors.Is(err, ledger.ErrKeyReused), errors.As(err, &reused):
+		return Reply{}, claimFault(pl, ledger.Start, err)
 	case err != nil:
 		return Reply{}, fault.Wrap(errors.Join(cause, err), fault.Unavailable,
-			"%s was not sent now, and the ledger did not answer what became of an earlier call with this key; a retry with the same key is safe", pl.tool.Name)
-	case inv.ArgsDigest != draft.ArgsDigest:
-		return Reply{}, claimFault(pl, ledger.Start, ledger.ErrKeyReused)
+			"%s was not sent now, and the ledger did not answer what became of an earlier call with %s; a retry is safe", pl.tool.Name, pl.sameness())
 	}
 	return g.repeat(ctx, inv)
+}
+
+// sameness says, for people, by what a repeated call is known.
+func (pl plan) sameness() string {
+	if pl.effect != "" {
+		return "this effect key"
+	}
+	return "this key"
 }
 
 // lease returns the context of one attempt, and by the gateway's clock the moment at which the attempt is over. On Lambda that is
@@ -317,26 +332,32 @@ func (g *Gateway) lease(ctx context.Context) (context.Context, context.CancelFun
 // happen to a row that the ledger may have is said.
 func claimFault(pl plan, kind ledger.Kind, err error) error {
 	again := "repeat the identical call: it joins the one that waits"
-	if pl.key != "" {
+	if pl.key != "" && pl.effect == "" {
 		again = "a retry with the same idempotency key is safe"
 	}
 	name := pl.tool.Name
+	var worded *fault.Error
 	switch {
+	case errors.As(err, &worded):
+		return err
 	case errors.Is(err, ledger.ErrKeyReused):
 		return fault.Wrap(err, fault.Conflict, "idempotency_key_reused: this key was used before for a different call; use a fresh key for %s", name)
 	case errors.Is(err, ledger.ErrUnknown) && kind == ledger.Park:
 		return fault.Wrap(err, fault.Unavailable, "the ledger did not answer: %s was not sent, but it may wait for approval now; %s", name, again)
 	case errors.Is(err, ledger.ErrUnknown) && (kind == ledger.StartByPolicy || pl.draft.Effect == ledger.Idempotent):
 		// The unknowns after which it may still run without anybody's word: an executor that finds the row runs it.
-		return fault.Wrap(err, fault.InDoubt, "the ledger did not answer: it is not known whether %s was accepted; if it was, the gateway runs it. %s", name, retryAccepted(pl.key))
+		return fault.Wrap(err, fault.InDoubt, "the ledger did not answer: it is not known whether %s was accepted; if it was, the gateway runs it. %s", name, retryAccepted(pl))
 	case errors.Is(err, ledger.ErrUnknown):
 		return fault.Wrap(err, fault.Unavailable, "the ledger did not answer, so %s was not sent; try again", name)
 	}
 	return fault.Wrap(err, fault.Unavailable, "the ledger did not accept the call; %s was not sent, try again", name)
 }
 
-func retryAccepted(key string) string {
-	if key != "" {
+func retryAccepted(pl plan) string {
+	if pl.effect != "" {
+		return "Repeating the identical call is safe: it joins the first one"
+	}
+	if pl.key != "" {
 		return "A retry with the same idempotency key is safe"
 	}
 	return "Look first whether it took effect, do not repeat it blindly"
@@ -350,28 +371,7 @@ func notSentFault(t *catalog.Tool, err error) error {
 		ns = typed
 	}
 	return fault.Wrap(err, fault.Upstream, "%s was not sent: connection %s: %s", t.Name, t.Connection, ns.Reason).
-		With("errors", errorFacts(t.Connection, "not_sent", ns.Stage, ns.Status, ns.Code, ns.Reason))
-}
-
-// errorFacts is the value of _meta["countersign/errors"].
-func errorFacts(connection, what, stage string, status, code int, reason string) map[string]any {
-	f := map[string]any{"error": what, "stage": stage, "message": reason}
-	if status != 0 {
-		f["status"] = status
-	}
-	if code != 0 {
-		f["code"] = code
-	}
-	return map[string]any{connection: f}
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
+		With("errors", answer.ErrorFacts(t.Connection, "not_sent", ns.Stage, ns.Status, ns.Code, ns.Reason))
 }
 
 // resolveError words a connection whose variables or credential could not be read. Only a missing one is shown by its path;

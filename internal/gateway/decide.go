@@ -4,12 +4,14 @@ import (
 	"context"
 	"crypto/subtle"
 	"errors"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/countersign-mcp/countersign/internal/fault"
 	"github.com/countersign-mcp/countersign/internal/jsonx"
 	"github.com/countersign-mcp/countersign/internal/ledger"
+	"github.com/countersign-mcp/countersign/internal/ledger/row"
 )
 
 // maxReason is the longest reason or name in characters.
@@ -38,15 +40,21 @@ func (g *Gateway) read(ctx context.Context, id ledger.ID) (ledger.Invocation, er
 func (g *Gateway) view(inv ledger.Invocation) View {
 	v := View{
 		ID: inv.Key.ID(), State: inv.State, Head: inv.Head, DecisionDigest: inv.DecisionDigest,
-		Tampered: !intact(inv), ArgsDropped: dropped(inv), ArgsDigest: inv.ArgsDigest,
+		Tampered: !intact(inv), ArgsDropped: dropped(inv) && inv.Erased == "", ArgsDigest: inv.ArgsDigest,
 		Connection: inv.Connection, UpstreamURL: inv.UpstreamURL, Tool: inv.Tool, UpstreamTool: inv.UpstreamTool,
 		Requester: inv.PrincipalName, RequesterID: inv.Principal, Proof: inv.Proof, ActingUser: inv.ActingUser, Client: inv.Client,
 		Effect: inv.Effect, Gate: inv.Gate, ApprovalsNeed: max(1, inv.ApprovalsNeeded), ApprovedBy: inv.ApprovedBy,
 		Args: inv.Args, Context: inv.Context, Meta: inv.Meta, DefDigest: inv.DefinitionDigest, SeenTwice: inv.SeenTwice,
 		CreatedAt: inv.CreatedAt, ExpiresAt: inv.ExpiresAt, Events: inv.Events,
 	}
+	if e, err := row.ParseErasure(inv.Erased); err == nil {
+		v.Erased = e.String()
+	}
 	if inv.Gate == ledger.GateOnce {
 		v.GrantUntil = g.Now().Add(g.OnceTTL)
+	}
+	if says, ok := verified(inv); ok {
+		v.Verified = &says
 	}
 	if inv.State == ledger.InDoubt {
 		v.LastByteBy = g.Ledger.SafeAfter(inv)
@@ -60,7 +68,8 @@ func (g *Gateway) view(inv ledger.Invocation) View {
 
 // intact reports whether the row still is the call that was made: its bytes give the digest that was taken then.
 func intact(inv ledger.Invocation) bool {
-	return dropped(inv) || inv.ComputeDecisionDigest() == inv.DecisionDigest
+	// What can still be decided or sent is never erased, so a mark on such a row vouches for nothing.
+	return inv.Erased != "" && inv.State.Terminal() || dropped(inv) || inv.ComputeDecisionDigest() == inv.DecisionDigest
 }
 
 // dropped reports whether the row keeps no arguments, because an ungated call's were too large. Its digest cannot be taken again.
@@ -98,7 +107,7 @@ func (g *Gateway) Decide(ctx context.Context, d Decision) (Decided, error) {
 	switch {
 	case errors.As(err, &conflict):
 		return decided(conflict.Current, d.Approver, d.Choice), nil
-	case errors.As(err, &refused) && contains(inv.ApprovedBy, d.Approver) && d.Choice == Approve:
+	case errors.As(err, &refused) && slices.Contains(inv.ApprovedBy, d.Approver) && d.Choice == Approve:
 		return decided(inv, d.Approver, d.Choice), nil // approved by this person already; another one's approval is waited for
 	case errors.As(err, &refused):
 		return Decided{}, fault.Wrap(err, fault.Invalid, "this is not possible: %s; nothing was changed", refused.Reason)
@@ -124,7 +133,7 @@ func (g *Gateway) mayDecide(inv ledger.Invocation, d Decision) error {
 	switch {
 	case !same || !intact(inv):
 		return fault.New(fault.Forbidden, "this link is not for the call as it is stored; nothing was changed")
-	case !contains(g.Approvers(inv.Connection), d.Approver):
+	case !slices.Contains(g.Approvers(inv.Connection), d.Approver):
 		return fault.New(fault.Forbidden, "%q is not an approver of %s (any more); nothing was changed", d.Approver, inv.Connection)
 	case inv.OwnApprover != "" && inv.OwnApprover == d.Approver:
 		return fault.New(fault.Forbidden, "the call was made for %q, who may not decide it; another approver must", d.Approver)
@@ -166,7 +175,7 @@ func (g *Gateway) command(inv ledger.Invocation, d Decision) (ledger.Command, er
 			return c, nil
 		}
 		c.Kind = ledger.Approve
-		if len(inv.ApprovedBy)+1 < inv.ApprovalsNeeded && !contains(inv.ApprovedBy, d.Approver) {
+		if len(inv.ApprovedBy)+1 < inv.ApprovalsNeeded && !slices.Contains(inv.ApprovedBy, d.Approver) {
 			c.Kind = ledger.Cosign
 		}
 		return c, nil

@@ -19,6 +19,9 @@
 //	G6  "not yours" and "not there" are the same answer.
 //	G7  every asynchronous step (notify, dispatch) is a hint: when it is lost, the row is found again by await, by a keyed retry
 //	    or by the sweep.
+//	G8  a read that waits for nobody leaves a row before its answer is given out, or it is not given out.
+//	G9  of the calls that bring about one effect, by the arguments that the operator says identify it, one runs: a later one is
+//	    sent only where every earlier one provably did not run.
 //
 // It leaves to others: how rows are stored (ledger.Store), how a server is reached (Upstream), how a person is told (notify),
 // how a client is answered (mcpserver) and what a page looks like (web).

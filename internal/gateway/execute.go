@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/countersign-mcp/countersign/internal/catalog"
 	"github.com/countersign-mcp/countersign/internal/conn"
 	"github.com/countersign-mcp/countersign/internal/fault"
 	"github.com/countersign-mcp/countersign/internal/ledger"
@@ -31,6 +32,8 @@ func (g *Gateway) Execute(ctx context.Context, id ledger.ID) error {
 	switch {
 	case inv.State == ledger.Started:
 		return g.takeOver(ctx, inv, actor)
+	case inv.State == ledger.InDoubt:
+		return g.verify(ctx, inv, actor) // never a send of the call itself
 	case inv.State != ledger.Approved:
 		return nil // a late or doubled hint: the row already says what became of it
 	case !g.Now().Before(inv.ApprovalEndsAt):
@@ -50,7 +53,7 @@ func (g *Gateway) Execute(ctx context.Context, id ledger.ID) error {
 	}
 	ctx, cancel, lease := g.lease(ctx)
 	defer cancel()
-	claimed, err := g.Ledger.Do(ctx, inv, ledger.Command{Kind: ledger.Claim, Actor: actor, At: g.Now(), Lease: lease, DefinitionDigest: definitionDigest(a.tool, a.conn, a.resolved)})
+	claimed, err := g.Ledger.Do(ctx, inv, ledger.Command{Kind: ledger.Claim, Actor: actor, At: g.Now(), Lease: lease, DefinitionDigest: catalog.DefinitionDigest(a.tool, a.conn, a.resolved)})
 	if err != nil {
 		return lost(err) // somebody else won, or nobody knows: no send (G3)
 	}
@@ -92,7 +95,7 @@ func (g *Gateway) recheck(ctx context.Context, inv ledger.Invocation, actor ledg
 		}
 		return a, &refusal{ledger.NotExecuted, "connection " + inv.Connection + ": " + ns.Reason}
 	}
-	if definitionDigest(a.tool, a.conn, a.resolved) != inv.DefinitionDigest {
+	if catalog.DefinitionDigest(a.tool, a.conn, a.resolved) != inv.DefinitionDigest {
 		return a, &refusal{ledger.DefinitionChanged, "the tool changed after the call was made (its address, credential, effect or input schema)"}
 	}
 	if inv.ComputeDecisionDigest() != inv.DecisionDigest {
@@ -167,7 +170,7 @@ func (g *Gateway) move(ctx context.Context, inv ledger.Invocation, c ledger.Comm
 	case errors.As(err, &conflict):
 		return nil
 	case err == nil && next.State == ledger.InDoubt:
-		g.notify(ctx, next.Key.ID())
+		g.doubted(ctx, next)
 	}
 	return err
 }

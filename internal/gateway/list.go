@@ -48,6 +48,6 @@ func (g *Gateway) Definition(p identity.Principal, name string) (json.RawMessage
 
 // visible reports whether p may see and call t. Lists and calls ask the same question here, so they cannot differ.
 func (g *Gateway) visible(p identity.Principal, t *catalog.Tool) bool {
-	_, deployed := g.conns[t.Connection]
-	return deployed && p.Scopes.Allows(t.Connection, t.Upstream, false)
+	cn, deployed := g.conns[t.Connection]
+	return deployed && p.Scopes.Allows(t.Connection, t.Upstream, cn.ReadsOnly(t.Upstream))
 }

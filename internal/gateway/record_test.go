@@ -47,6 +47,13 @@ func (s *weak) Get(ctx context.Context, k ledger.Key, strong bool) (ledger.Invoc
 	return s.Store.Get(ctx, k, strong)
 }
 
+func (s *weak) Newest(ctx context.Context, p string) (ledger.Invocation, error) {
+	if s.down.Load() {
+		return ledger.Invocation{}, errDown
+	}
+	return s.Store.Newest(ctx, p)
+}
+
 func refusal(int, gateway.Request) gateway.Outcome {
 	return gateway.Refusal{NotSent: gateway.NotSent{Stage: "call", Status: 403, Reason: "the server answered 403"}}
 }

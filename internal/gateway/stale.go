@@ -37,7 +37,7 @@ func (g *Gateway) settleStale(ctx context.Context, inv ledger.Invocation) (ledge
 		return ledger.Invocation{}, fault.Wrap(err, fault.Unavailable, "the ledger did not answer; ask again in a few seconds")
 	}
 	if next.State == ledger.InDoubt {
-		g.notify(ctx, next.Key.ID())
+		g.doubted(ctx, next)
 	}
 	return next, nil
 }

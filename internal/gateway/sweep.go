@@ -3,13 +3,19 @@ package gateway
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/countersign-mcp/countersign/internal/ledger"
 )
 
 const (
-	sweepBatch  = 100
+	sweepBatch = 100
+	// sweepWorkers bounds how many rows of a long queue are moved at a time; one more joins for every sweepShare rows.
+	sweepWorkers = 32
+	sweepShare   = 16
+
 	remindAfter = 24 * time.Hour
 	lookAgain   = 2 * time.Minute
 )
@@ -28,6 +34,8 @@ type SweepReport struct {
 // Sweep looks at every indexed row whose time has come and gives each its next push. Running it twice, or twice at once, is
 // harmless: it only makes transitions and sends hints. Errors on single rows are counted and logged, and do not keep other rows
 // from their turn; an error is returned when the index could not be read, or the time was over before all rows were seen.
+//
+// A long queue is worked on by several rows at a time, so Notify and Dispatch are then called concurrently.
 func (g *Gateway) Sweep(ctx context.Context) (SweepReport, error) {
 	var r SweepReport
 	var failed []error
@@ -37,25 +45,74 @@ func (g *Gateway) Sweep(ctx context.Context) (SweepReport, error) {
 	}
 	for len(left) > 0 { // a page of each shard in turn: a long queue in one does not starve the others
 		var more []*shard
+		var due []ledger.Key
 		for _, s := range left {
 			keys, err := s.page(ctx, g)
 			if err != nil {
 				failed = append(failed, err)
 				continue
 			}
-			for _, k := range keys {
-				if ctx.Err() != nil {
-					return r, errors.Join(append(failed, ctx.Err())...)
-				}
-				g.sweepKey(ctx, k, &r)
-			}
+			due = append(due, keys...)
 			if s.more {
 				more = append(more, s)
 			}
 		}
+		done := g.sweepKeys(ctx, due)
+		if r.add(done); done.Looked < len(due) {
+			return r, errors.Join(append(failed, ctx.Err())...)
+		}
 		left = more
 	}
 	return r, errors.Join(failed...)
+}
+
+// sweepKeys gives the rows of one round their push, in order while they are few. Rows are independent of each other, and nearly
+// all the time of one is waiting for the ledger. Once ctx is done no further row is begun.
+func (g *Gateway) sweepKeys(ctx context.Context, keys []ledger.Key) SweepReport {
+	workers := min(sweepWorkers, 1+len(keys)/sweepShare)
+	reports := make([]SweepReport, workers)
+	var next atomic.Int64
+	work := func(r *SweepReport) {
+		for ctx.Err() == nil {
+			n := int(next.Add(1)) - 1
+			if n >= len(keys) {
+				return
+			}
+			g.sweepKey(ctx, keys[n], r)
+		}
+	}
+	var wg sync.WaitGroup
+	panics := make(chan any, workers)
+	for i := range workers - 1 {
+		wg.Go(func() {
+			defer func() { // a defect ends this sweep, as it would in its own goroutine, and not the process around it
+				if p := recover(); p != nil {
+					panics <- p
+				}
+			}()
+			work(&reports[i+1])
+		})
+	}
+	work(&reports[0])
+	wg.Wait()
+	if len(panics) > 0 {
+		panic(<-panics)
+	}
+	var sum SweepReport
+	for _, r := range reports {
+		sum.add(r)
+	}
+	return sum
+}
+
+func (r *SweepReport) add(o SweepReport) {
+	r.Looked += o.Looked
+	r.Expired += o.Expired
+	r.Lapsed += o.Lapsed
+	r.Dispatched += o.Dispatched
+	r.Doubted += o.Doubted
+	r.Notified += o.Notified
+	r.Failed += o.Failed
 }
 
 // shard is one part of the index while it is swept.

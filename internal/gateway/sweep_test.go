@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -56,6 +57,97 @@ func TestASweepSeesEveryRow(t *testing.T) {
 	if _, err := w.Sweep(ctx); err == nil {
 		t.Error("a sweep whose time is over reports nothing")
 	}
+}
+
+// TestASweepThatIsCutShortSaysSo ends the sweep's time in its only round.
+func TestASweepThatIsCutShortSaysSo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i := range 12 {
+		w.call("pay__send", fmt.Sprintf(`{"to":"acct-%d"}`, i))
+	}
+	ctx, end := context.WithCancel(t.Context())
+	told := 0
+	w.config.Notify = func(context.Context, ledger.ID) error {
+		if told++; told == 5 {
+			end()
+		}
+		return nil
+	}
+	w.Gateway = gateway.New(w.config)
+	w.advance(3 * time.Minute)
+	if r, err := w.Sweep(ctx); err == nil || r.Looked != 5 {
+		t.Errorf("report = %+v, %v, want 5 rows and an error", r, err)
+	}
+}
+
+// meeting is a store on which strong reads wait until two of them are under way, and of which one may be a defect.
+type meeting struct {
+	ledger.Store
+	mu        sync.Mutex
+	now, most int
+	two       chan struct{} // closed when two reads met
+	broken    ledger.Key
+}
+
+func (s *meeting) Get(ctx context.Context, k ledger.Key, strong bool) (ledger.Invocation, error) {
+	s.mu.Lock()
+	s.now++
+	if s.most = max(s.most, s.now); s.now == 2 && s.two != nil {
+		close(s.two)
+		s.two = nil
+	}
+	two, broken := s.two, k == s.broken
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.now--
+	}()
+	if broken {
+		panic("a defect")
+	}
+	if two != nil {
+		select {
+		case <-two:
+		case <-ctx.Done():
+			return ledger.Invocation{}, ctx.Err()
+		}
+	}
+	return s.Store.Get(ctx, k, strong)
+}
+
+// TestALongQueueIsSweptSideBySide has reads that need company; a short queue is swept in order, and needs none.
+func TestALongQueueIsSweptSideBySide(t *testing.T) {
+	t.Parallel()
+	const rows = 1000
+	s := &meeting{Store: memledger.New()}
+	w := newWorldOn(t, s)
+	for i := range rows {
+		w.call("pay__send", fmt.Sprintf(`{"to":"acct-%d"}`, i))
+	}
+	w.advance(3 * time.Minute)
+	ctx, end := context.WithTimeout(t.Context(), time.Minute)
+	defer end()
+	s.two = make(chan struct{})
+	if r, err := w.Sweep(ctx); err != nil || r.Looked != rows || r.Notified != rows || r.Failed != 0 {
+		t.Errorf("report = %+v, %v", r, err)
+	}
+	if s.most < 2 || s.most > 32 {
+		t.Errorf("%d rows at a time, want 2 to 32", s.most)
+	}
+	keys, err := w.ledger.Waiting(t.Context(), rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.advance(time.Hour)
+	s.broken = keys[rows/2]
+	defer func() {
+		if recover() == nil {
+			t.Error("a defect in one row was swallowed")
+		}
+	}()
+	_, _ = w.Sweep(ctx)
 }
 
 // TestCardsThatCannotBeDelivered sweeps every minute while no card can be delivered (a channel is broken, a connection has no

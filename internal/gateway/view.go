@@ -3,7 +3,9 @@ package gateway
 import (
 	"time"
 
+	"github.com/countersign-mcp/countersign/internal/gateway/answer"
 	"github.com/countersign-mcp/countersign/internal/ledger"
+	"github.com/countersign-mcp/countersign/internal/ledger/row"
 )
 
 // View is what a person is shown about one call. Every text is as it came: the page escapes it.
@@ -29,11 +31,13 @@ type View struct {
 	ApprovedBy    []string
 	Args          []byte // exact bytes; nil where ArgsDropped
 	ArgsDropped   bool   // an ungated call's arguments were too large to keep: only their digest is, and it cannot be sent again
+	Erased        string // when, by whom and why arguments and result were erased from the ended call; empty: they were not
 	ArgsDigest    string // SHA-256 of the arguments, hex
 	Context       []byte // JSON object or nil
 	Meta          []byte // JSON object or nil
 	DefDigest     string
-	SeenTwice     int // identical calls that joined this one
+	Verified      *row.Verification // in doubt: what the tool that shows whether the call happened said; nil: nothing yet
+	SeenTwice     int               // identical calls that joined this one
 	CreatedAt     time.Time
 	ExpiresAt     time.Time
 	GrantUntil    time.Time // for Gate once: identical calls of this session run without asking until then, if approved now; else zero
@@ -44,7 +48,7 @@ type View struct {
 }
 
 // ReviewCode is the beginning of the decision digest, by which requester and approver can compare what they look at, by voice.
-func (v View) ReviewCode() string { return short(v.DecisionDigest) }
+func (v View) ReviewCode() string { return answer.Short(v.DecisionDigest) }
 
 // Choice is what a person decides.
 type Choice string

@@ -36,6 +36,7 @@ type page struct {
 	Facts   []fact
 	Missing []string // why the call cannot be shown whole; empty when it can
 	Known   []line   // of a call in doubt: what is known
+	Says    *says    // of a call in doubt: what the tool that shows whether it happened said; or nil
 
 	Remarks     []remark // the first of them
 	RemarkCount int
@@ -73,6 +74,14 @@ type line struct {
 	Quote []visible.Segment
 }
 
+// says is what a tool of the remote server said about a call in doubt.
+type says struct {
+	Heading string // our words behind the tool's name
+	Tool    []visible.Segment
+	Answer  []visible.Segment
+	Note    string
+}
+
 type step struct {
 	At     string
 	What   string
@@ -105,6 +114,24 @@ type formModel struct {
 }
 
 func (p *page) complete() bool { return len(p.Missing) == 0 }
+
+// saysOf shows what a tool said about a call in doubt, every character of it.
+func saysOf(v gateway.View) *says {
+	s := v.Verified
+	if s == nil {
+		return nil
+	}
+	out := &says{Heading: "answered at " + utc(s.At), Tool: visible.Segments(s.Tool), Answer: visible.Segments(s.Answer)}
+	out.Note = "This is the server's word, not a proof. What is not to be seen yet may still arrive."
+	switch {
+	case s.Failed:
+		out.Heading = "was asked at " + utc(s.At) + " and did not answer"
+		out.Note = "That says nothing about whether the call ran."
+	case s.Cut:
+		out.Note = "Only the beginning is shown. " + out.Note
+	}
+	return out
+}
 
 // page builds the model of a call that was read and compared with its link.
 func (p *pages) page(token string, claims signurl.Claims, v gateway.View) *page {
@@ -179,6 +206,9 @@ func (m *page) describe(claims signurl.Claims, v gateway.View) []remark {
 	if v.ArgsDropped {
 		m.Missing = append(m.Missing, "The arguments were too large to keep; only their digest was. The call cannot be sent again.")
 	}
+	if v.Erased != "" {
+		m.Missing = append(m.Missing, "The arguments and the result were erased "+v.Erased+".")
+	}
 	for _, part := range []struct {
 		into *payload
 		data []byte
@@ -231,7 +261,7 @@ func (m *page) record(now time.Time, v gateway.View) {
 	exact("Call", string(v.ID), "")
 	exact("Requester id", v.RequesterID, "")
 	digest := jsonx.Digest(v.Args)
-	if v.ArgsDropped {
+	if v.ArgsDropped || v.Erased != "" {
 		digest = v.ArgsDigest // the bytes are gone; what was received has this one
 	}
 	exact("Arguments digest", digest, "SHA-256 of the raw bytes")
@@ -254,6 +284,7 @@ func (m *page) stand(now time.Time, claims signurl.Claims, v gateway.View) {
 		m.Form.Open, m.Form.Settle = true, true
 		m.Lead = "Did it run? The call to"
 		m.Known = knownWords(now, v)
+		m.Says = saysOf(v)
 	default:
 		standing := gateway.Decided{State: v.State}
 		if v.Decided != nil {
@@ -268,7 +299,7 @@ func (m *page) stand(now time.Time, claims signurl.Claims, v gateway.View) {
 func (m *page) conclude(d gateway.Decided, claims signurl.Claims) {
 	m.Form.Open = false
 	m.Lead = "The call to"
-	m.Known = nil
+	m.Known, m.Says = nil, nil
 	m.Outcome = outcomeOf(d, claims)
 	if d.State.Open() {
 		m.Outcome.Again = (&url.URL{Path: PathShow, RawQuery: url.Values{"t": {m.Form.Token}}.Encode()}).String()

@@ -462,6 +462,21 @@ func TestDoubtWithoutItsArguments(t *testing.T) {
 	}
 }
 
+// The page of an erased call says that its bytes were erased, not that there were none.
+func TestErasedCall(t *testing.T) {
+	t.Parallel()
+	v := parked()
+	v.State, v.Args, v.ArgsDigest, v.Erased = ledger.Completed, nil, strings.Repeat("d", 64), "at 2026-03-02T09:00:00Z by operator: <asked> to"
+	f := setUp(t, v)
+	res, page := f.get(f.token("decide", ""))
+	if res.StatusCode != http.StatusOK || !strings.Contains(words(page), "were erased at 2026-03-02T09:00:00Z by operator") || !strings.Contains(page, v.ArgsDigest) {
+		t.Errorf("GET = %d, want the page to say what was erased, and the digest that stays:\n%s", res.StatusCode, words(page))
+	}
+	if strings.Contains(page, "<asked>") || strings.Contains(words(page), "None were sent") || strings.Contains(page, "<form") {
+		t.Errorf("the page:\n%s", page)
+	}
+}
+
 // T11: an expired link names its call, and decides nothing from the very second on.
 func TestExpiredLink(t *testing.T) {
 	t.Parallel()
