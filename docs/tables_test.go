@@ -259,7 +259,7 @@ func statuses(t *testing.T, page string, isError map[string]bool) {
 		}
 	}
 	for _, s := range []gateway.Status{gateway.StatusAwaiting, gateway.StatusRunning, gateway.StatusInDoubt, gateway.StatusDenied, gateway.StatusExpired,
-		gateway.StatusCancelled, gateway.StatusNotExecuted, gateway.StatusUnknown, gateway.StatusAttested} {
+		gateway.StatusCancelled, gateway.StatusNotExecuted, gateway.StatusUnknown, gateway.StatusAttested, gateway.StatusErased} {
 		if _, there := got[string(s)]; !there {
 			t.Errorf("docs/mcp.md: the table of statuses has no %s", s)
 		}

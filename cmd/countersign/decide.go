@@ -95,6 +95,9 @@ func runDecide(ctx context.Context, u ui, choice gateway.Choice, args []string) 
 	if choice == gateway.Approve && code != v.ReviewCode() {
 		return fmt.Errorf("the review code of this call is not %s: look at it again with countersign pending", code)
 	}
+	if err := u.verified(v); err != nil {
+		return err
+	}
 	proof, err := d.proof(ctx)
 	if err != nil {
 		return err

@@ -73,6 +73,9 @@ func (d *deployment) reach(err error) error {
 	case fault.Invalid, fault.Forbidden, fault.NotFound, fault.Conflict, fault.Expired:
 		return errors.New(fault.MessageOf(err))
 	}
+	if errors.Is(err, ledger.ErrUnreadable) {
+		return &failure{code: exitProblems, err: err, hint: "something else than this gateway has written to the table; nothing after that row was looked at"}
+	}
 	if d.stage == "" && errors.Is(err, syscall.ECONNREFUSED) {
 		return environment(fmt.Errorf("the local gateway of %s does not run", d.data), "start it with: countersign dev")
 	}

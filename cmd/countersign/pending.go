@@ -72,7 +72,29 @@ func runPending(ctx context.Context, u ui, args []string) error {
 		}
 		rows = append(rows, []string{string(v.ID), string(v.State), v.Tool, v.Requester, age(time.Since(v.CreatedAt)), expires, v.ReviewCode(), args})
 	}
-	return u.table(rows)
+	if err := u.table(rows); err != nil {
+		return err
+	}
+	for _, v := range views {
+		if err := u.verified(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verified prints what a tool said about a call in doubt, where one was asked.
+func (u ui) verified(v gateway.View) error {
+	if v.Verified == nil {
+		return nil
+	}
+	how := "answered (the server's word, not a proof)"
+	if v.Verified.Failed {
+		how = "did not answer"
+	}
+	_, err := fmt.Fprintf(u.out, "%s: %s, asked at %s, %s: %s\n",
+		v.ID, plain(v.Verified.Tool), v.Verified.At.Local().Format(time.DateTime), how, plain(v.Verified.Answer))
+	return err
 }
 
 func printPending(u ui, views []gateway.View) error {
@@ -86,10 +108,14 @@ func printPending(u ui, views []gateway.View) error {
 		Expires   time.Time       `json:"expires_at,omitzero"`
 		Code      string          `json:"review_code"`
 		SeenTwice int             `json:"seen_twice,omitempty"`
+		Verified  any             `json:"verified,omitempty"`
 	}
 	rows := make([]row, 0, len(views))
 	for _, v := range views {
-		rows = append(rows, row{v.ID, v.State, v.Tool, v.Requester, v.Args, v.CreatedAt, v.ExpiresAt, v.ReviewCode(), v.SeenTwice})
+		rows = append(rows, row{v.ID, v.State, v.Tool, v.Requester, v.Args, v.CreatedAt, v.ExpiresAt, v.ReviewCode(), v.SeenTwice, nil})
+		if v.Verified != nil {
+			rows[len(rows)-1].Verified = v.Verified
+		}
 	}
 	enc := json.NewEncoder(u.out)
 	enc.SetIndent("", "  ")

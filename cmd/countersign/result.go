@@ -34,16 +34,19 @@ func runResult(ctx context.Context, u ui, args []string) error {
 	if err != nil {
 		return err
 	}
-	inv, err := o.Ledger.Get(ctx, id, true)
-	if errors.Is(err, ledger.ErrNotFound) {
-		return fmt.Errorf("no call has the id %s: it may be older than the retention time", id)
-	}
+	inv, err := d.get(ctx, o, id)
 	if err != nil {
-		return d.reach(err)
+		return err
 	}
 	res, err := o.Ledger.Result(ctx, inv)
 	if errors.Is(err, ledger.ErrNoResult) {
 		return fmt.Errorf("%s has no result: it is %s; countersign audit %s says why", id, inv.State, id)
+	}
+	if errors.Is(err, ledger.ErrDamaged) {
+		return fmt.Errorf("%w; countersign verify %s says more", err, id)
+	}
+	if errors.Is(err, ledger.ErrErased) {
+		return fmt.Errorf("%s has no result any more: %s", id, erasedWords(inv.Erased))
 	}
 	if err != nil {
 		return d.reach(err)

@@ -35,6 +35,8 @@ import (
 //	swept                           wait until the sweep and the scan with which a gateway starts have looked
 //	aws-reset, aws-requests N       forget the requests to AWS so far; there were exactly N since
 //	port URL VAR                    $VAR is the port of a URL
+//	tamper ID OLD NEW               replace a text in the stored row of a call, behind the gateway's back
+//	heads FILE                      write to a file what the gateway's log has of transitions, as JSON lines; it was started with --log
 //	exits CODE PROGRAM [ARG...]     run a program, which must end with this code
 //	unseen TEXT...                  none of these stands in the gateway's log or in any answer of its MCP endpoint in this story
 //
@@ -59,7 +61,7 @@ import (
 // A leading ! means that the command must fail; what it says then goes to stderr.
 func commands() map[string]func(ts *testscript.TestScript, neg bool, args []string) {
 	all := map[string]func(*testscript.TestScript, bool, []string){}
-	for _, group := range []map[string]command{remoteCommands(), gatewayCommands(), clientCommands(), personCommands()} {
+	for _, group := range []map[string]command{remoteCommands(), gatewayCommands(), recordCommands(), clientCommands(), personCommands()} {
 		for name, c := range group {
 			all[name] = c.run
 		}
