@@ -22,7 +22,7 @@ func TestAllProblemsOfAllConnectionsAreReportedAtOnce(t *testing.T) {
 	locked := connection("locked")
 	locked.Auth = &conn.Auth{Type: "bearer", Credential: "locked.token"}
 	all := servers{
-		"down":   {err: errors.New("down: nothing listens at 127.0.0.1:3001 - is the server running?")},
+		"down":   {err: errors.New("down: nothing listens at 127.0.0.1:3001 (is the server running?)")},
 		"empty":  {},
 		"listed": raw(tool("search"), `{"name":"broken","inputSchema":7}`),
 		"locked": raw(tool("t")),
@@ -30,7 +30,7 @@ func TestAllProblemsOfAllConnectionsAreReportedAtOnce(t *testing.T) {
 	}
 	got := problems(t, all, connection("odd"), connection("down"), connection("empty"), listed, locked)
 	want := []struct{ connection, tool, message string }{
-		{"down", "", "nothing listens at 127.0.0.1:3001 - is the server running?; mark it optional: true"},
+		{"down", "", "nothing listens at 127.0.0.1:3001 (is the server running?); mark it optional: true"},
 		{"empty", "", "the server lists no tools"},
 		{"listed", "serach", `did you mean "search"?`},
 		{"locked", "", "needs credentials/locked/token"},

@@ -233,7 +233,7 @@ func TestOpenFailsWithNotSent(t *testing.T) {
 	closed.Stop()
 	plain := serve(t, upstreamtest.Options{})
 	for name, c := range map[string]struct{ url, reason string }{
-		"nobody listens":    {closed.URL(), "nothing listens at " + closed.Addr() + " - is the server running?"},
+		"nobody listens":    {closed.URL(), "nothing listens at " + closed.Addr() + " (is the server running?)"},
 		"http behind https": {strings.Replace(plain.URL(), "http:", "https:", 1), "is it http, not https?"},
 		"no address":        {"mcp.example.com/mcp?key=1", "mend it in connections/crm.yml"},
 	} {

@@ -34,7 +34,7 @@ func (p peer) dialReason(err error) string {
 	case errors.As(err, &dns):
 		return fmt.Sprintf("the name %s could not be looked up - try again, or check the network", p.url.Hostname())
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Sprintf("nothing listens at %s - is the server running?", p.address())
+		return fmt.Sprintf("nothing listens at %s (is the server running?)", p.address())
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return fmt.Sprintf("%s is not reachable from here - check the url in %s and the network", p.address(), orFile(p.file))
 	case errors.As(err, &unknown):
