@@ -26,6 +26,7 @@ type sandbox struct {
 	cmd    *exec.Cmd
 	polled chan struct{}    // capacity 1: the runtime asks for an invoke
 	work   chan *invocation // unbuffered: one for it
+	alive  chan struct{}    // closed once it is started: its first request may be here before
 	dead   chan struct{}    // closed once the process is reaped
 
 	mu      sync.Mutex
@@ -89,7 +90,7 @@ func (s *starter) close() {
 func (r *Rig) spawn(fn string, inv *invocation) (*sandbox, error) {
 	s := &sandbox{
 		rig: r, fn: fn, name: "s" + strconv.FormatInt(r.names.Add(1), 10), current: inv,
-		polled: make(chan struct{}, 1), work: make(chan *invocation), dead: make(chan struct{}),
+		polled: make(chan struct{}, 1), work: make(chan *invocation), alive: make(chan struct{}), dead: make(chan struct{}),
 	}
 	path := filepath.Join(r.bin, fn, "bootstrap")
 	s.cmd = exec.Command(path)
@@ -109,6 +110,7 @@ func (r *Rig) spawn(fn string, inv *invocation) (*sandbox, error) {
 		r.sandboxes.Delete(s.name)
 		return nil, fmt.Errorf("starting %s: %w", path, err)
 	}
+	close(s.alive)
 	r.stats.spawned.Add(1)
 	go func() {
 		_ = s.cmd.Wait() // that it ended is all that matters
@@ -120,12 +122,14 @@ func (r *Rig) spawn(fn string, inv *invocation) (*sandbox, error) {
 
 // kill ends the process and returns when it is reaped.
 func (s *sandbox) kill() {
+	<-s.alive
 	_ = s.cmd.Process.Kill() // fails only when it is dead
 	<-s.dead
 }
 
 // killWith ends the process if it still works for inv, or for nobody: another world must not lose its function.
 func (s *sandbox) killWith(inv *invocation) {
+	<-s.alive
 	s.mu.Lock()
 	mine := s.current == inv || s.current == nil
 	if mine {

@@ -44,8 +44,8 @@ type World struct {
 	failures   []string
 	swallowed  int // how many answers of the remote still get lost, beside the plan
 
-	async   sync.WaitGroup // asynchronous invokes
-	delayed sync.WaitGroup // ghosts and late kills
+	async   *gauge // asynchronous invokes
+	delayed *gauge // ghosts and late kills
 }
 
 // claim is a write that names its writer by a nonce.
@@ -73,7 +73,7 @@ func (r *Rig) newWorld(c Case) (*World, error) {
 	seed := h.Sum64()
 	w := &World{
 		rig: r, c: c, run: fmt.Sprintf("run-%d", r.names.Add(1)), armed: true, plan: c.Plan,
-		rng: rand.New(rand.NewPCG(seed, 1)), owners: map[string]*claim{},
+		rng: rand.New(rand.NewPCG(seed, 1)), owners: map[string]*claim{}, async: newGauge(), delayed: newGauge(),
 	}
 	var err error
 	if w.store, err = localaws.Open(localaws.Config{}); err != nil {
@@ -137,9 +137,9 @@ func (w *World) disarm() {
 // later does something between min and max from now. quiet waits for it.
 func (w *World) later(min, max time.Duration, do func()) {
 	d := min + time.Duration(w.chance()*float64(max-min))
-	w.delayed.Add(1)
+	w.delayed.add(1)
 	time.AfterFunc(d, func() {
-		defer w.delayed.Done()
+		defer w.delayed.add(-1)
 		do()
 	})
 }
@@ -227,9 +227,9 @@ func (w *World) enqueue(fn string, payload []byte) {
 	defer w.mu.Unlock()
 	for range copies {
 		if w.together {
-			w.async.Add(1)
+			w.async.add(1)
 			go func() {
-				defer w.async.Done()
+				defer w.async.add(-1)
 				w.deliver(event{fn, payload})
 			}()
 		} else {
@@ -256,7 +256,7 @@ func (w *World) drain() {
 		w.mu.Lock()
 		if len(w.queue) == 0 {
 			w.mu.Unlock()
-			w.async.Wait()
+			w.async.wait()
 			return
 		}
 		e := w.queue[0]
@@ -277,7 +277,7 @@ func (w *World) lose() {
 func (w *World) quiet() {
 	for {
 		w.drain()
-		w.delayed.Wait()
+		w.delayed.wait()
 		w.mu.Lock()
 		still := len(w.queue) > 0
 		w.mu.Unlock()
