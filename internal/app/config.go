@@ -105,6 +105,14 @@ func (c Config) Secret(ctx context.Context, path string) (secret.Value, error) {
 	return c.secrets().Secret(ctx, path)
 }
 
+// ready returns c with its defaults, or err, the error of reading it, so that each constructor takes what FromEnv returns.
+func (c Config) ready(err error) (Config, error) {
+	if err != nil {
+		return c, err
+	}
+	return c.withDefaults()
+}
+
 func (c Config) withDefaults() (Config, error) {
 	if c.Stage == "" {
 		return c, fmt.Errorf("no stage: set %s", EnvStage)

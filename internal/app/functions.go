@@ -43,10 +43,8 @@ func (c Config) ledger() *ledger.Ledger {
 
 // MCP builds the mcp function: the endpoint for clients, and the executor of approved calls.
 func MCP(ctx context.Context, c Config, err error) (*functionurl.Handler, error) {
+	c, err = c.ready(err)
 	if err != nil {
-		return nil, err
-	}
-	if c, err = c.withDefaults(); err != nil {
 		return nil, err
 	}
 	b, err := c.withCatalog()
@@ -96,10 +94,8 @@ func (c Config) upstream() func(conn.Connection) gateway.Upstream {
 
 // Approve builds the approve function: the pages. It decides and never sends (A2).
 func Approve(ctx context.Context, c Config, err error) (*functionurl.Handler, error) {
+	c, err = c.ready(err)
 	if err != nil {
-		return nil, err
-	}
-	if c, err = c.withDefaults(); err != nil {
 		return nil, err
 	}
 	b, err := c.connectionsAndApprovers()
@@ -126,10 +122,8 @@ func Approve(ctx context.Context, c Config, err error) (*functionurl.Handler, er
 
 // Expire builds the expire function: the schedule's target.
 func Expire(_ context.Context, c Config, err error) (*functionurl.Handler, error) {
+	c, err = c.ready(err)
 	if err != nil {
-		return nil, err
-	}
-	if c, err = c.withDefaults(); err != nil {
 		return nil, err
 	}
 	g := gateway.New(gateway.Config{
@@ -146,10 +140,8 @@ func Expire(_ context.Context, c Config, err error) (*functionurl.Handler, error
 
 // Notify builds the notify function: it mints links and sends cards, and is the only one that may read the signing key (A2).
 func Notify(ctx context.Context, c Config, err error) (*functionurl.Handler, error) {
+	c, err = c.ready(err)
 	if err != nil {
-		return nil, err
-	}
-	if c, err = c.withDefaults(); err != nil {
 		return nil, err
 	}
 	b, err := c.connectionsAndApprovers()

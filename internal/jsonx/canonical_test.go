@@ -3,6 +3,7 @@ package jsonx_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/big"
 	"strconv"
 	"strings"
@@ -55,11 +56,9 @@ func TestCanonical(t *testing.T) {
 func TestCanonicalNumbersAgreeWithRFC8785(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		f := rapid.Float64().Draw(t, "f")
+		// JSON has no infinities, and nothing that is not a number.
+		f := rapid.Float64Range(-math.MaxFloat64, math.MaxFloat64).Draw(t, "f")
 		shortest := strconv.FormatFloat(f, 'e', -1, 64)
-		if strings.ContainsAny(shortest, "IN") {
-			t.Skip("JSON has no infinities")
-		}
 		jcs := jsontext.Value(shortest)
 		if err := jcs.Canonicalize(); err != nil {
 			t.Fatal(err)

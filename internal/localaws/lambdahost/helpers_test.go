@@ -45,7 +45,7 @@ func newHost(t testing.TB, c lambdahost.Config) *lambdahost.Host {
 func sandboxed(t testing.TB, f lambdahost.Function) lambdahost.Function {
 	t.Helper()
 	if runtime.GOOS != "linux" {
-		t.Skip("bootstrap binaries run on Linux only")
+		t.Skip("skip: bootstrap binaries run on Linux only")
 	}
 	exe, err := os.Executable()
 	if err != nil {
