@@ -24,12 +24,12 @@ interop: ## real MCP clients and a real MCP server through the gateway (installs
 	./tests/interop/run.sh
 
 .PHONY: model
-model: linear ## the ledger's state machine searched for a broken promise: Go over the real ledger, Spin (skipped, and said so, without it), races
+model: linear ## the ledger's state machine searched for a broken promise: Go over the real ledger, Spin (skipped, and said so, without it), races; as tables
 	go run ./scripts/gotest -count=1 -timeout 20m ./tests/model -model default
 
 .PHONY: model-full
 model-full: linear ## the same with the large configurations: about half an hour, at most 4 GB
-	go run ./scripts/gotest -count=1 -timeout 120m -parallel 1 ./tests/model -model full
+	GOMEMLIMIT=2500MiB go run ./scripts/gotest -count=1 -timeout 120m -parallel 1 ./tests/model -model full
 
 .PHONY: linear
 linear: ## recorded histories of AWS_ENDPOINT_URL (default: the stand-in) checked for linearizability
@@ -38,6 +38,10 @@ linear: ## recorded histories of AWS_ENDPOINT_URL (default: the stand-in) checke
 .PHONY: bench-ledger
 bench-ledger: ## what each flow costs through the gateway, and what a sweep over 10,000 waiting calls does
 	go test -count=1 -v -timeout 30m -run 'TestCostPerFlow|TestASweepOverALongQueue' ./tests/bench -sweep.rows=10000
+
+.PHONY: bench-search
+bench-search: ## tool search on LiveMCPBench's questions beside a plain BM25: recall, time, memory (DATA=folder, see docs/search.md)
+	go run ./tests/search -data "$(DATA)"
 
 .PHONY: soak
 soak: ## 100,000 calls with 1 % faults: duplicates, doubts, rows, memory and the price of a sweep
