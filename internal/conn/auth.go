@@ -2,37 +2,39 @@ package conn
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
+	"github.com/countersign-mcp/countersign/internal/conn/diag"
 	"github.com/countersign-mcp/countersign/internal/conn/show"
 	"go.yaml.in/yaml/v3"
 )
 
 func parseAuth(p *parser, n *yaml.Node, c *Connection) {
-	values, ok := p.mapping(n, "auth", []string{"type", "credential", "header"})
+	values, ok := p.Mapping(n, "auth", []string{"type", "credential", "header"})
 	if !ok {
 		return
 	}
 	auth := &Auth{}
 	if v := values["type"]; v == nil {
-		p.reportHint(n, RuleAuthType, "add type: bearer or type: header", "auth has no type")
+		p.ReportHint(n, diag.RuleAuthType, "add type: bearer or type: header", "auth has no type")
 	} else {
-		auth.Type, _ = p.oneOf(v, "auth.type", RuleAuthType, "bearer", "header")
+		auth.Type, _ = p.OneOf(v, "auth.type", diag.RuleAuthType, "bearer", "header")
 	}
 	if v := values["credential"]; v == nil {
-		p.reportHint(n, RuleCredentialMissing, "add credential: with a path such as crm.mcp_token", "auth has no credential")
+		p.ReportHint(n, diag.RuleCredentialMissing, "add credential: with a path such as crm.mcp_token", "auth has no credential")
 	} else {
-		auth.Credential = parseCredential(p, v)
+		auth.Credential = parseCredential(p, v, "auth.credential")
 	}
 	switch v := values["header"]; {
 	case v == nil && auth.Type == "header":
-		p.reportHint(n, RuleAuthHeader, "add header: with a name such as X-Api-Key", "auth of type header has no header")
+		p.ReportHint(n, diag.RuleAuthHeader, "add header: with a name such as X-Api-Key", "auth of type header has no header")
 	case v != nil && auth.Type == "bearer":
-		p.reportHint(v, RuleAuthHeader, "remove it, or use type: header", "auth of type bearer sends Authorization, so header has no use")
+		p.ReportHint(v, diag.RuleAuthHeader, "remove it, or use type: header", "auth of type bearer sends Authorization, so header has no use")
 	case v != nil:
-		auth.Header, ok = p.text(v, "auth.header")
+		auth.Header, ok = p.Text(v, "auth.header")
 		if reason := headerFault(auth.Header); ok && reason != "" {
-			p.report(v, RuleAuthHeader, "auth.header %s", reason)
+			p.Report(v, diag.RuleAuthHeader, "auth.header %s", reason)
 		}
 	}
 	c.Auth = auth
@@ -46,21 +48,21 @@ const (
 var credentialPath = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z][A-Za-z0-9_-]*)*$`)
 
 // parseCredential returns a credential's path. No message repeats the text: what is not a path is taken for the secret (C5).
-func parseCredential(p *parser, n *yaml.Node) string {
+func parseCredential(p *parser, n *yaml.Node, key string) string {
 	const cure = "write a path such as crm.mcp_token and store the secret there"
-	path, ok := p.text(n, "auth.credential")
+	path, ok := p.Text(n, key)
 	switch {
 	case !ok:
 		return ""
 	case show.LooksSecret(path):
-		p.reportHint(n, RuleCredentialInlined, cure, "auth.credential looks like the secret itself")
+		p.ReportHint(n, diag.RuleCredentialInlined, cure, "%s looks like the secret itself", key)
 		return ""
 	case !credentialPath.MatchString(path):
-		p.reportHint(n, RuleCredentialPath, cure, "auth.credential is not a path of names joined by dots")
+		p.ReportHint(n, diag.RuleCredentialPath, cure, "%s is not a path of names joined by dots", key)
 		return ""
 	case len(path) > maxCredential || strings.Count(path, ".") >= maxCredentialSegments:
-		p.reportHint(n, RuleCredentialPath, cure,
-			"auth.credential is longer than %d characters or has more than %d names", maxCredential, maxCredentialSegments)
+		p.ReportHint(n, diag.RuleCredentialPath, cure,
+			"%s is longer than %d characters or has more than %d names", key, maxCredential, maxCredentialSegments)
 		return ""
 	}
 	return path
@@ -70,22 +72,32 @@ func parseCredential(p *parser, n *yaml.Node) string {
 var headerToken = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$")
 
 // transportHeaders belong to HTTP, to the protocol or to the gateway; a connection that set one of them could change where a
-// call goes, how long its body is or which session it belongs to.
+// call goes, how long its body is, which session it belongs to, or whom the server takes for its sender. Cookies are among them:
+// a server renews its cookies by its answers, and nobody here would keep the new ones.
 func transportHeaders() []string {
 	return []string{
-		"accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "expect", "forwarded", "host",
-		"keep-alive", "last-event-id", "origin", "te", "trailer", "transfer-encoding", "upgrade",
+		"accept", "accept-encoding", "connection", "cookie", "expect", "forwarded", "host", "http2-settings", "keep-alive",
+		"last-event-id", "origin", "range", "set-cookie", "te", "trailer", "transfer-encoding", "upgrade", "user-agent", "via",
 	}
+}
+
+func transportPrefixes() []string {
+	return []string{"content-", "mcp-", "proxy-", "sec-", "x-forwarded-"}
 }
 
 // headerFault says why a connection may not set a header of this name, or nothing.
 func headerFault(name string) string {
-	lower := strings.ToLower(name)
 	switch {
 	case !headerToken.MatchString(name):
 		return "must be a header name such as X-Api-Key, not " + show.Quote(name)
-	case contains(transportHeaders(), lower) || strings.HasPrefix(lower, "mcp-") || strings.HasPrefix(lower, "proxy-"):
-		return show.Quote(name) + " is set by the gateway"
+	case isTransportHeader(name):
+		return show.Quote(name) + " belongs to HTTP, to the protocol or to the gateway"
 	}
 	return ""
+}
+
+func isTransportHeader(name string) bool {
+	lower := strings.ToLower(name)
+	return contains(transportHeaders(), lower) ||
+		slices.ContainsFunc(transportPrefixes(), func(prefix string) bool { return strings.HasPrefix(lower, prefix) })
 }

@@ -2,8 +2,10 @@ package conn
 
 import (
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/countersign-mcp/countersign/internal/conn/wire"
+	"github.com/countersign-mcp/countersign/internal/expr"
 )
 
 // Approval says whether a connection's calls wait for a person. Its values are the words of the connection file.
@@ -32,35 +34,34 @@ const (
 // Connection is one remote MCP server as its file describes it. It holds no secret: credentials and variables are paths,
 // read by Resolve.
 type Connection struct {
-	Name        string                  // the namespace, which is the file's name without its extension
-	URL         string                  // as written; may hold ${VAR}
-	Auth        *Auth                   // nil: the server asks for no credential
-	Approval    Approval                // Never where the file says nothing
-	Effect      Effect                  // AtMostOnce where the file says nothing
-	Tools       []string                // the upstream names that are served; nil means all
-	Optional    bool                    // true: a failing server leaves the connection out instead of failing the deploy
-	Timeout     time.Duration           // of one call, 1s to 14m
-	ApprovalTTL time.Duration           // how long a parked call waits for a person, 30s to 30d
-	Approvers   []string                // who may decide; nil means everyone who is configured
-	Idempotency *Idempotency            // where the invocation id goes upstream; nil: nowhere
-	ReadOnly    []string                // the upstream names of the tools that change nothing; nil: none is known to
-	DedupeKey   DedupeKeys              // what identifies an effect; nil: nothing but the whole call does
-	VerifyWith  map[string]Verification // by upstream name: what shows whether a call in doubt happened; nil: nothing
-	File        string                  // the file it was read from, for messages
+	Name           string                     // the namespace, which is the file's name without its extension
+	URL            string                     // as written; may hold ${VAR}
+	Auth           *Auth                      // nil: the server asks for no credential
+	Headers        map[string]string          // what else each request carries, by name; may hold ${VAR} and ${context.path}
+	Approval       Approval                   // where no rule says otherwise; Never where the file says nothing
+	Rules          []ApprovalRule             // the first that matches a call decides; see Gate
+	Effect         Effect                     // AtMostOnce where the file says nothing
+	Tools          []string                   // the upstream names and patterns that are served; nil means all
+	ToolConditions map[string]*expr.Condition // by entry of Tools; an entry without one is always served
+	Rename         map[string]string          // by upstream name: the name it is served under, without the namespace
+	Condition      *expr.Condition            // nil: the connection is there for every call; see Applies
+	Optional       bool                       // true: a failing server leaves the connection out instead of failing the deploy
+	Discoverable   bool                       // true: its tools are searched for instead of listed
+	OAuth          *OAuth                     // nil: nobody signs in
+	Bridge         string                     // through which bridge the server is reached; empty: directly
+	Discovery      *Discovery                 // what the deploy uses in place of a call's own values; nil: nothing
+	Timeout        time.Duration              // of one call, 1s to 14m
+	ApprovalTTL    time.Duration              // how long a parked call waits for a person, 30s to 30d
+	Approvers      []string                   // who may decide; nil means everyone who is configured
+	Idempotency    *Idempotency               // where the invocation id goes upstream; nil: nowhere
+	ReadOnly       []string                   // the upstream names of the tools that change nothing; nil: none is known to
+	DedupeKey      DedupeKeys                 // what identifies an effect; nil: nothing but the whole call does
+	VerifyWith     map[string]Verification    // by upstream name: what shows whether a call in doubt happened; nil: nothing
+	File           string                     // the file it was read from, for messages
 }
 
 // Auth says how the gateway authenticates to the remote server.
-type Auth struct {
-	Type       string // "bearer" or "header"
-	Credential string // the path as written, for example crm.mcp_token
-	Header     string // the header's name where Type is "header", otherwise empty
-}
-
-// Path returns where the credential is stored below the deployment's prefix: "credentials/crm/mcp_token" for the credential
-// crm.mcp_token.
-func (a Auth) Path() string {
-	return "credentials/" + strings.ReplaceAll(a.Credential, ".", "/")
-}
+type Auth = wire.Auth
 
 // Idempotency names the place in which the invocation id is sent upstream as an idempotency key. Exactly one of its fields
 // is set.
@@ -70,9 +71,17 @@ type Idempotency struct {
 	Meta     string // a key of the request's _meta
 }
 
-// AllowsTool reports whether the connection serves the tool with this name at the remote server.
-func (c Connection) AllowsTool(upstreamName string) bool {
-	return c.Tools == nil || slices.Contains(c.Tools, upstreamName)
+// OAuth says as whom the gateway signs in to the remote server.
+type OAuth struct {
+	App         string // the app of connections/oauth/<app>.yml
+	User        string // the member of context that names the user: "context.user_id"
+	ConnectTool bool   // true: a user who is not signed in gets a tool to sign in with instead of the connection's own
+}
+
+// Discovery replaces, when the deploy lists the tools, what a call would bring.
+type Discovery struct {
+	Credential string         // a path that takes the place of Auth.Credential; empty: it does not
+	Context    map[string]any // the values of context: texts, json.Number, booleans, and mappings of them
 }
 
 // ReadsOnly reports whether the operator declares that the tool with this name at the remote server changes nothing. What the

@@ -10,7 +10,9 @@
 //		return problems
 //	}
 //	for _, c := range connections {
-//		wire, err := c.Resolve(ctx, secrets) // at call time: variables and the credential
+//		offered, _ := c.OffersTool(tool, run)              // conditions over the context of who calls
+//		decision := c.Gate(tool, arguments, run)           // does this call wait, and for how many people?
+//		wire, err := c.Resolve(ctx, secrets, run)          // at call time: variables, context and the credential
 //		...
 //	}
 //
@@ -25,10 +27,16 @@
 //	C6  a URL is https, or http to this machine, without user and password, and without a credential in its query: in the
 //	    file, and again once its variables have their values.
 //	C7  no input makes the package panic, and its cost is bounded by 64 KiB a file.
-//	C8  an error of Resolve names the connection and the path of the secret, never a value.
+//	C8  an error of Resolve names the connection and the path of the value, never the value.
+//	C9  what is missing of a context withholds: a connection or tool whose condition cannot be judged is not there.
+//	C10 what is missing of a call never weakens its gate: a rule that cannot be judged waits, as strictly as any rule that might
+//	    have decided instead.
+//	C11 a key that nothing honours yet is checked like the others, and its connection is refused by Load.
+//	C12 a header is sent with all that the file says belongs to it, or the call is not sent.
 //
-// The fields are the table in fields.go: one entry is one key of the format, with the rules it can break. Each rule has one
-// example in testdata and one section in docs/connections.md, which a test compares.
+// The fields are the table in fields.go: one entry is one key of the format, with the rules it can break and its part of the JSON
+// Schema. Each rule has one example in testdata and one section in docs/connections.md, which a test compares. How a file is read as
+// strict YAML is package yamldoc, what a problem is and how it is shown package diag, countersign.yml package deployment.
 //
 // What it leaves to others: whether an address may be dialled (upstream), whether the server answers and what its tools are
 // called (catalog), and whether an approver exists (the deployment-wide settings).

@@ -101,15 +101,29 @@ func TestEachFieldHasASectionWithItsDefault(t *testing.T) {
 		if !strings.Contains(text, "\n### `"+f.Name+"`\n") {
 			t.Errorf("docs/connections.md has no section for %s", f.Name)
 		}
-		if !strings.Contains(text, "\n| [`"+f.Name+"`](#"+f.Name+") | "+f.Doc+" |\n") {
-			t.Errorf("docs/connections.md has no table row for %s with %q", f.Name, f.Doc)
+		if !strings.Contains(text, "\n"+row(f)+"\n") {
+			t.Errorf("docs/connections.md lacks the row\n%s", row(f))
+		}
+		src := f.Example + "\n"
+		for key, line := range map[string]string{"url": "url: https://mcp.example.com/mcp", "effect": "effect: idempotent", "read_only": "read_only: [search]"} {
+			if key != f.Name {
+				src += line + "\n"
+			}
+		}
+		if _, problems := conn.Parse("connections/crm.yml", []byte(src)); len(problems) > 0 || !strings.HasPrefix(f.Example, f.Name+": ") {
+			t.Errorf("the example of %s, %s, has problems:\n%v", f.Name, f.Example, problems)
 		}
 	}
-	for _, name := range conn.UnsupportedFields() {
-		if !strings.Contains(text, "`"+name+"`") {
-			t.Errorf("docs/connections.md does not name the unsupported field %s", name)
+	for _, f := range conn.SettingsFields() {
+		if !strings.Contains(text, "\n| `"+f.Name+"` | "+f.Doc+" |\n") {
+			t.Errorf("docs/connections.md has no table row for %s of countersign.yml with %q", f.Name, f.Doc)
 		}
 	}
+}
+
+// row is the line of a key in the table of the reference.
+func row(f conn.Field) string {
+	return "| [`" + f.Name + "`](#" + f.Name + ") | " + f.Doc + " | `" + f.Example + "` |"
 }
 
 // TestTheSamplesOfTheRepositoryLoad reads the folder connections, which is deployed as it is.

@@ -22,6 +22,10 @@ func FuzzParse(f *testing.F) {
 		}
 	}
 	f.Add([]byte(full))
+	for _, src := range acceptedFiles() {
+		f.Add([]byte(src))
+	}
+	f.Add([]byte("url: https://h.example\n" + gated))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		const file = "connections/crm.yml"
 		c, problems := conn.Parse(file, src)
@@ -64,6 +68,34 @@ func checkConnection(t *testing.T, c conn.Connection) {
 	}
 	if c.URL == "" || c.Timeout <= 0 || c.ApprovalTTL <= 0 || c.Tools != nil && len(c.Tools) == 0 {
 		t.Errorf("an unfinished connection: %+v", c)
+	}
+	for name, value := range c.Headers {
+		if name == "" || value == "" || strings.ContainsAny(name+value, "\r\n") {
+			t.Errorf("header %q: %q", name, value)
+		}
+	}
+	for _, r := range c.Rules {
+		if r.Tool == "" && r.When == nil || (r.Require == conn.Never) != (r.Approvals == 0) || r.Approvals > 10 {
+			t.Errorf("rule %+v", r)
+		}
+	}
+	for entry := range c.ToolConditions {
+		if !slices.Contains(c.Tools, entry) {
+			t.Errorf("a condition for %q, which is no entry of %q", entry, c.Tools)
+		}
+	}
+	for _, names := range c.NamedTools() {
+		for _, name := range names {
+			if !conn.IsPattern(name) && !c.AllowsTool(name) {
+				t.Errorf("the file is about %q, and does not serve it: %+v", name, c)
+			}
+		}
+	}
+	if c.Gate("any", []byte("{}"), nil).Approval == "" {
+		t.Errorf("no gate: %+v", c)
+	}
+	if _, err := c.Resolve(t.Context(), stored{}, nil); err == nil && len(c.ContextPaths()) > 0 && c.OAuth == nil {
+		t.Errorf("a request without %v", c.ContextPaths())
 	}
 	if a := c.Auth; a != nil && (a.Credential == "" || (a.Type == "header") != (a.Header != "")) {
 		t.Errorf("auth %+v", a)

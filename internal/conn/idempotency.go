@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/countersign-mcp/countersign/internal/conn/diag"
 	"github.com/countersign-mcp/countersign/internal/conn/show"
 	"go.yaml.in/yaml/v3"
 )
@@ -13,23 +14,23 @@ var metaKey = regexp.MustCompile(
 	`^([A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?)*/)?[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
 
 func parseIdempotency(p *parser, n *yaml.Node, c *Connection) {
-	values, ok := p.mapping(n, "idempotency", []string{"header", "argument", "meta"})
+	values, ok := p.Mapping(n, "idempotency", []string{"header", "argument", "meta"})
 	if !ok {
 		return
 	}
 	if len(values) != 1 {
-		p.reportHint(n, RuleIdempotencyValue, "write one of {header: Idempotency-Key}, {argument: key}, {meta: key}",
+		p.ReportHint(n, diag.RuleIdempotencyValue, "write one of {header: Idempotency-Key}, {argument: key}, {meta: key}",
 			"idempotency must name exactly one place for the key")
 		return
 	}
 	// The key makes a second attempt harmless. Without idempotent there is none, and the key would only look like a promise.
 	if c.Effect == AtMostOnce {
-		p.reportHint(n, RuleIdempotencyEffect, "add effect: idempotent, or remove idempotency",
+		p.ReportHint(n, diag.RuleIdempotencyEffect, "add effect: idempotent, or remove idempotency",
 			"idempotency has no use with effect at_most_once, which never sends twice")
 	}
 	c.Idempotency = &Idempotency{}
 	for key, v := range values {
-		text, ok := p.text(v, "idempotency."+key)
+		text, ok := p.Text(v, "idempotency."+key)
 		if !ok {
 			continue
 		}
@@ -37,7 +38,7 @@ func parseIdempotency(p *parser, n *yaml.Node, c *Connection) {
 		switch key {
 		case "header":
 			c.Idempotency.Header = text
-			fault = idempotencyHeaderFault(text, c.Auth)
+			fault = idempotencyHeaderFault(text, c)
 		case "argument":
 			c.Idempotency.Argument = text
 			if len(text) > maxToolName || strings.ContainsFunc(text, show.Unprintable) {
@@ -48,17 +49,22 @@ func parseIdempotency(p *parser, n *yaml.Node, c *Connection) {
 			fault = metaFault(text)
 		}
 		if fault != "" {
-			p.report(v, RuleIdempotencyValue, "idempotency.%s %s", key, fault)
+			p.Report(v, diag.RuleIdempotencyValue, "idempotency.%s %s", key, fault)
 		}
 	}
 }
 
-func idempotencyHeaderFault(name string, auth *Auth) string {
+func idempotencyHeaderFault(name string, c *Connection) string {
 	if fault := headerFault(name); fault != "" {
 		return fault
 	}
-	if strings.EqualFold(name, "Authorization") || auth != nil && strings.EqualFold(name, auth.Header) {
+	if strings.EqualFold(name, "Authorization") || c.Auth != nil && strings.EqualFold(name, c.Auth.Header) {
 		return show.Quote(name) + " carries the credential"
+	}
+	for other := range c.Headers {
+		if strings.EqualFold(name, other) {
+			return show.Quote(name) + " has its value under headers"
+		}
 	}
 	return ""
 }

@@ -2,47 +2,48 @@ package conn
 
 import (
 	"cmp"
-	"errors"
-	"io"
 	"io/fs"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/countersign-mcp/countersign/internal/conn/diag"
 	"github.com/countersign-mcp/countersign/internal/conn/show"
+	"github.com/countersign-mcp/countersign/internal/conn/yamldoc"
 	"go.yaml.in/yaml/v3"
 )
 
 // Load reads every *.yml and *.yaml file of dir, but not of its sub-folders, and returns the connections in the order of
-// their names. It returns no connection when any file has a problem (C1), and no problem otherwise.
+// their names. It returns no connection when any file has a problem (C1), and no problem otherwise. Of the folders oauth and
+// bridges it reads the names of the files, for the connections that refer to them.
 //
 // A folder without connection files gives neither; whether that is a mistake is the caller's to say.
 func Load(fsys fs.FS, dir string) ([]Connection, Problems) {
 	entries, err := fs.ReadDir(fsys, dir)
 	if err != nil {
-		return nil, Problems{unreadable(dir, "the folder", err)}
+		return nil, Problems{yamldoc.Unreadable(dir, "the folder", err)}
 	}
 	var connections []Connection
-	var problems Problems
+	beside, problems := readSiblings(fsys, dir)
 	fileOf := map[string]string{}
 	for _, entry := range entries {
 		if !isConnectionFile(entry.Name()) {
 			continue
 		}
 		file := path.Join(dir, entry.Name())
-		src, err := readFile(fsys, file)
+		src, err := yamldoc.ReadFile(fsys, file)
 		if err != nil {
-			problems = append(problems, unreadable(file, "the file", err))
+			problems = append(problems, yamldoc.Unreadable(file, "the file", err))
 			continue
 		}
-		c, found := Parse(file, src)
-		problems = append(problems, found...)
+		c, references, found := parse(file, src)
+		problems = append(append(problems, found...), beside.follow(file, dir, references)...)
 
 		name := namespace(file)
 		if first, taken := fileOf[name]; taken {
 			problems = append(problems, Problem{
-				File: file, Line: 1, Column: 1, Rule: RuleDuplicateName,
+				File: file, Line: 1, Column: 1, Rule: diag.RuleDuplicateName,
 				Message: "the name " + show.Quote(name) + " is already that of " + first, Hint: "rename or delete one of them",
 			})
 		}
@@ -50,30 +51,48 @@ func Load(fsys fs.FS, dir string) ([]Connection, Problems) {
 		connections = append(connections, c)
 	}
 	if len(problems) > 0 {
-		return nil, problems.sorted()
+		return nil, problems.Sorted()
 	}
 	slices.SortFunc(connections, func(a, b Connection) int { return cmp.Compare(a.Name, b.Name) })
 	return connections, nil
 }
 
 // Parse reads one connection file; the name of the connection is that of the file. It returns the zero Connection when there
-// is a problem (C1).
+// is a problem (C1). What a file says of other files, Load checks.
 func Parse(file string, src []byte) (Connection, Problems) {
-	p := &parser{file: file}
+	c, _, problems := parse(file, src)
+	return c, problems
+}
+
+func kind() yamldoc.Kind {
+	const example = "url: https://host/path"
+	return yamldoc.Kind{
+		Name: "a connection file", Example: example, SecondHint: "put each connection into its own file",
+		Empty: "the file is empty or holds only comments, so it has no url", EmptyHint: "add " + example + ", or delete the file",
+	}
+}
+
+func parse(file string, src []byte) (Connection, []reference, Problems) {
+	p := &parser{Reader: yamldoc.New(file, kind()), file: file}
 	p.checkName()
 	c := Connection{
 		Name: namespace(file), File: file,
 		Approval: Never, Effect: AtMostOnce, Timeout: DefaultTimeout, ApprovalTTL: DefaultApprovalTTL,
 	}
-	if p.checkSource(src) {
-		if root := p.decode(src); root != nil {
-			p.readFields(root, &c)
-		}
+	if root := p.Document(src); root != nil {
+		p.readFields(root, &c)
 	}
-	if len(p.problems) > 0 {
-		return Connection{}, p.problems.sorted()
+	if problems := p.Problems(); len(problems) > 0 {
+		return Connection{}, p.references, problems
 	}
-	return c, nil
+	return c, p.references, nil
+}
+
+// parser reads one connection file.
+type parser struct {
+	*yamldoc.Reader
+	file       string
+	references []reference
 }
 
 // readFields reads the keys in the order of the table, whatever their order in the file.
@@ -83,24 +102,22 @@ func (p *parser) readFields(root *yaml.Node, c *Connection) {
 	for _, f := range fields() {
 		known = append(known, f.name)
 	}
-	for k, v := range pairs(root) {
-		switch {
-		case contains(known, k.Value):
-			values[k.Value] = v
-		case contains(unsupportedFields(), k.Value):
-			p.report(k, RuleUnsupportedField, "%s is not supported by this version", k.Value)
-		default:
-			p.unknownKey(k, "a key of a connection file", known)
+	for k, v := range yamldoc.Pairs(root) {
+		if !contains(known, k.Value) {
+			p.UnknownKey(k, "a key of a connection file", known)
+			continue
 		}
+		values[k.Value] = v
 	}
 	for _, f := range fields() {
 		switch v := values[f.name]; {
 		case v != nil:
 			f.parse(p, v, c)
 		case f.required != "":
-			p.reportHint(root, f.required, "add "+f.name+":", "the file has no %s", f.name)
+			p.ReportHint(root, f.required, "add "+f.name+":", "the file has no %s", f.name)
 		}
 	}
+	p.rulesAreServed(c)
 }
 
 // Sources reads the files that the problems are about, for Render. A file that cannot be read is left out.
@@ -110,7 +127,7 @@ func Sources(fsys fs.FS, problems Problems) map[string][]byte {
 		if _, done := sources[p.File]; done {
 			continue
 		}
-		if src, err := readFile(fsys, p.File); err == nil {
+		if src, err := yamldoc.ReadFile(fsys, p.File); err == nil {
 			sources[p.File] = src
 		}
 	}
@@ -142,29 +159,11 @@ func (p *parser) checkName() {
 	name := namespace(p.file)
 	switch ext := path.Ext(p.file); {
 	case ext != ".yml" && ext != ".yaml":
-		p.reportAt(1, 1, RuleFileName, "rename it", "a connection file ends in .yml or .yaml, in small letters")
+		p.At(1, 1, diag.RuleFileName, "rename it", "a connection file ends in .yml or .yaml, in small letters")
 	case !namespacePattern.MatchString(name):
-		p.reportAt(1, 1, RuleFileName, "rename the file",
+		p.At(1, 1, diag.RuleFileName, "rename the file",
 			"the name before the extension becomes the tools' prefix, so it must match %s, which leaves out __ too", namespacePattern)
 	case contains(reservedNames(), name) || strings.HasPrefix(name, "countersign-") || strings.HasPrefix(name, "connect-"):
-		p.reportAt(1, 1, RuleReservedName, "rename the file", "the name %s is reserved for the gateway's own tools and folders", show.Quote(name))
+		p.At(1, 1, diag.RuleReservedName, "rename the file", "the name %s is reserved for the gateway's own tools and folders", show.Quote(name))
 	}
-}
-
-// readFile reads at most one byte more than a connection file may have, which is enough to know that it has too many (C7).
-func readFile(fsys fs.FS, file string) ([]byte, error) {
-	f, err := fsys.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, MaxFileSize+1))
-}
-
-func unreadable(file, what string, err error) Problem {
-	// The path is in the problem already.
-	if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
-		err = pathErr.Err
-	}
-	return Problem{File: file, Rule: RuleFileUnreadable, Message: what + " cannot be read: " + err.Error()}
 }

@@ -1,22 +1,38 @@
 package conn_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
 
 	"github.com/countersign-mcp/countersign/internal/conn"
+	"github.com/countersign-mcp/countersign/internal/conn/yamldoc"
+	"github.com/countersign-mcp/countersign/internal/expr"
 	"github.com/google/go-cmp/cmp"
 )
 
 // full is a file with every field, none of them at its default.
 const full = `url: https://${CRM_HOST}/mcp
 auth: {type: header, header: X-Api-Key, credential: crm.api_key}
-approval: once
+headers:
+  X-User-Id: ${context.user_id}
+  X-Version: 1.10
+approval:
+  default: once
+  rules:
+    - {tool: "create_*", when: param.amount > 50, require: always, approvals: 2}
+    - {tool: search, require: never}
 effect: idempotent
-tools: [search, create_note, 0123]
+tools: [search, create_note, 0123, "note_?": context.role == 'admin']
+rename: {create_note: note, "0123": count}
+condition: context.tenant != null
 optional: true
+discoverable: true
+bridge: office
+discovery: {credential: crm.discovery_token, context: {user_id: demo, n: 10, on: true, user: {id: "7"}}}
 timeout: 1m30s
 approval_ttl: 12h
 approvers: [ops, ana@example.com]
@@ -35,7 +51,18 @@ func TestEveryFieldIsRead(t *testing.T) {
 	want := conn.Connection{
 		Name: "crm", File: "connections/crm.yml", URL: "https://${CRM_HOST}/mcp",
 		Auth:     &conn.Auth{Type: "header", Header: "X-Api-Key", Credential: "crm.api_key"},
-		Approval: conn.Once, Effect: conn.Idempotent, Tools: []string{"search", "create_note", "0123"}, Optional: true,
+		Headers:  map[string]string{"X-User-Id": "${context.user_id}", "X-Version": "1.10"},
+		Approval: conn.Once, Rules: []conn.ApprovalRule{
+			{Tool: "create_*", When: condition(t, "param.amount > 50"), Require: conn.Always, Approvals: 2, Line: 9, Column: 7},
+			{Tool: "search", Require: conn.Never, Line: 10, Column: 7},
+		},
+		Effect: conn.Idempotent, Tools: []string{"search", "create_note", "0123", "note_?"},
+		ToolConditions: map[string]*expr.Condition{"note_?": condition(t, "context.role == 'admin'")},
+		Rename:         map[string]string{"create_note": "note", "0123": "count"},
+		Condition:      condition(t, "context.tenant != null"), Optional: true, Discoverable: true, Bridge: "office",
+		Discovery: &conn.Discovery{Credential: "crm.discovery_token", Context: map[string]any{
+			"user_id": "demo", "n": json.Number("10"), "on": true, "user": map[string]any{"id": "7"},
+		}},
 		Timeout: 90 * time.Second, ApprovalTTL: 12 * time.Hour, Approvers: []string{"ops", "ana@example.com"},
 		Idempotency: &conn.Idempotency{Header: "Idempotency-Key"},
 		ReadOnly:    []string{"search"}, DedupeKey: conn.DedupeKeys{"create_note": {"external_id", "customer.id"}},
@@ -43,8 +70,34 @@ func TestEveryFieldIsRead(t *testing.T) {
 			"q": {Param: "customer.id"}, "kind": {JSON: `"note"`}, "first": {JSON: "10"}, "on": {JSON: "true"}, "n": {JSON: `"10"`},
 		}}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, sameCondition()); diff != "" {
 		t.Errorf("Parse (-want +got):\n%s", diff)
+	}
+}
+
+func condition(t testing.TB, src string) *expr.Condition {
+	t.Helper()
+	when, err := expr.ParseCondition(src, expr.ContextAndParams)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return when
+}
+
+func sameCondition() cmp.Option {
+	return cmp.Comparer(func(a, b *expr.Condition) bool {
+		return (a == nil) == (b == nil) && (a == nil || a.String() == b.String())
+	})
+}
+
+func TestSignInIsRead(t *testing.T) {
+	t.Parallel()
+	got, problems := conn.Parse("connections/crm.yml", []byte("url: https://h.example\noauth: {app: crm, user: \"context['user-id']\", connect_tool: true}\n"))
+	if len(problems) > 0 {
+		t.Fatalf("problems:\n%v", problems)
+	}
+	if diff := cmp.Diff(&conn.OAuth{App: "crm", User: "context['user-id']", ConnectTool: true}, got.OAuth); diff != "" {
+		t.Errorf("OAuth (-want +got):\n%s", diff)
 	}
 }
 
@@ -63,10 +116,9 @@ func TestAFileWithOnlyAURLHasTheDocumentedDefaults(t *testing.T) {
 	}
 }
 
-// TestAcceptedFiles holds what looks unusual and is right all the same.
-func TestAcceptedFiles(t *testing.T) {
-	t.Parallel()
-	for name, src := range map[string]string{
+// acceptedFiles holds what looks unusual and is right all the same.
+func acceptedFiles() map[string]string {
+	return map[string]string{
 		"a byte order mark":                         "\uFEFFurl: https://h.example/mcp\n",
 		"line ends of Windows":                      "url: https://h.example/mcp\r\napproval: always\r\n",
 		"no line end at the end":                    "url: https://h.example/mcp",
@@ -90,8 +142,25 @@ func TestAcceptedFiles(t *testing.T) {
 		"the longest timeout and wait":              "url: https://h.example/mcp\ntimeout: 14m\napproval_ttl: 30d\n",
 		"the shortest timeout and wait":             "url: https://h.example/mcp\ntimeout: 1s\napproval_ttl: 30s\n",
 		"a _meta key with a prefix":                 "url: https://h.example/mcp\neffect: idempotent\nidempotency: {meta: com.example/key}\n",
+		"a pattern, quoted":                         "url: https://h.example/mcp\ntools: [\"*_note\", \"list_?\"]\n",
+		"a name and a pattern that covers it":       "url: https://h.example/mcp\ntools: [search, \"*\": context.role == 'admin']\n",
+		"a tool with a constant condition":          "url: https://h.example/mcp\ntools:\n  - search: true\n",
+		"a rule for what a pattern serves":          "url: https://h.example/mcp\ntools: [list_*]\napproval: {rules: [{tool: list_all, require: always}, {tool: \"list_*\", require: once}, {tool: \"*_all\", require: once}]}\n",
+		"a rule of conditions alone":                "url: https://h.example/mcp\napproval: {rules: [{when: context.role == 'guest', require: always, approvals: 10}]}\n",
+		"a condition that is folded":                "url: https://h.example/mcp\ncondition: >\n  context.a == 'x'\n  and context.b\n",
+		"a condition in another script":             "url: https://h.example/mcp\ncondition: context.city == '東京'\n",
+		"a header of a variable alone":              "url: https://h.example/mcp\nheaders: {Authorization: \"${CRM_AUTH}\"}\n",
+		"a header with a number and a UUID":         "url: https://h.example/mcp\nheaders: {X-Tenant: 9007199254740993, X-Account: c50e8400-e29b-41d4-a716-446655440000}\n",
+		"sign-in beside a key of the application":   "url: https://h.example/mcp\nauth: {type: header, header: X-Api-Key, credential: t}\noauth: {app: crm, user: context.id}\n",
+		"two names that are swapped":                "url: https://h.example/mcp\nrename: {a: b, b: a}\n",
+		"a discovery of a credential alone":         "url: https://h.example/mcp\nauth: {type: bearer, credential: t}\ndiscovery: {credential: d}\n",
 		"effect behind the idempotency it concerns": "url: https://h.example/mcp\nidempotency: {argument: key}\neffect: idempotent\n",
-	} {
+	}
+}
+
+func TestAcceptedFiles(t *testing.T) {
+	t.Parallel()
+	for name, src := range acceptedFiles() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if _, problems := conn.Parse("connections/crm.yml", []byte(src)); len(problems) > 0 {
@@ -204,7 +273,64 @@ func TestRefusedFiles(t *testing.T) {
 		{"a tool twice", url + "tools: [search, search]\n", []string{"2:17 tools-value"}},
 		{"a tool without a name", url + "tools: [search, ~]\n", []string{"2:17 value-empty"}},
 		{"a list among the tools", url + "tools: [[search]]\n", []string{"2:9 value-type"}},
-		{"every trouble of a tools list", url + "tools: [a*, b: c, \"d e\"]\n", []string{"2:9 tools-glob", "2:13 tools-condition", "2:19 tools-value"}},
+		{"every trouble of a tools list", url + "tools: [\"a[0]\", b: c, \"d e\"]\n", []string{"2:9 tools-glob", "2:20 expression", "2:23 tools-value"}},
+		{"a tool twice, once with a condition", url + "tools: [search, search: context.a]\n", []string{"2:17 tools-value"}},
+		{"a tool with an empty condition", url + "tools: [search: ]\n", []string{"2:15 value-empty"}},
+		{"a tool with a condition over its arguments", url + "tools: [search: param.a]\n", []string{"2:17 expression"}},
+		{"an entry of two tools", url + "tools: [{a: context.a, b: context.b}]\n", []string{"2:9 tools-condition"}},
+		{"an empty entry", url + "tools: [{}]\n", []string{"2:9 tools-condition"}},
+		{"a pattern without quotes", url + "tools: [*_note]\n", []string{"2:9 yaml-anchor"}},
+		{"an asterisk without quotes", url + "tools: [*]\n", []string{"2:1 yaml-syntax"}},
+		{"a class of characters", url + "tools: [\"[ab]\"]\n", []string{"2:9 tools-glob"}},
+		{"a condition in capitals", url + "condition: CONTEXT.a\n", []string{"2:12 expression"}},
+		{"a condition that is a list", url + "condition: [context.a]\n", []string{"2:12 value-type"}},
+		{"an empty condition", url + "condition: \" \"\n", []string{"2:13 expression"}},
+		{"a condition over an argument", url + "condition: context.a or param.b\n", []string{"2:25 expression"}},
+		{"a condition with a call", url + "condition: len(context.a) > 1\n", []string{"2:12 expression"}},
+		{"a condition with a name of the gateway", url + "condition: context._admin\n", []string{"2:20 expression"}},
+		{"a condition with an end missing", url + "condition: (context.a\n", []string{"2:12 expression"}},
+		{"headers as text", url + "headers: hunter2\n", []string{"2:10 value-type"}},
+		{"headers without an entry", url + "headers: {}\n", []string{"2:10 header-name"}},
+		{"a header twice, in other letters", url + "headers: {X-A: a, x-a: b}\n", []string{"2:19 header-name"}},
+		{"a header of the protocol's own", url + "headers: {Mcp-Session-Id: a}\n", []string{"2:11 header-name"}},
+		{"a header of the body", url + "headers: {Content-Language: a}\n", []string{"2:11 header-name"}},
+		{"a cookie", url + "headers: {Cookie: \"${C}\"}\n", []string{"2:11 header-name"}},
+		{"a hop-by-hop header", url + "headers: {transfer-encoding: chunked}\n", []string{"2:11 header-name"}},
+		{"the header of auth again", url + "auth: {type: header, header: X-Key, credential: t}\nheaders: {x-key: \"${K}\"}\n", []string{"3:11 header-name"}},
+		{"the header of an idempotency key", url + "headers: {X-Key: a}\neffect: idempotent\nidempotency: {header: x-key}\n", []string{"4:23 idempotency-value"}},
+		{"a header with the name broken", url + "headers: {\"X-A\\r\\nB\": a}\n", []string{"2:11 header-name", "2:11 hidden-character"}},
+		{"a header that is a list", url + "headers: {X-A: [a]}\n", []string{"2:16 value-type"}},
+		{"a header without a value", url + "headers: {X-A: }\n", []string{"2:16 value-empty"}},
+		{"a header that ends with a space", url + "headers: {X-A: \"a \"}\n", []string{"2:16 header-value"}},
+		{"a header over two lines", url + "headers:\n  X-A: |\n    a\n    b\n", []string{"3:8 header-value"}},
+		{"a header with an argument of the call", url + "headers: {X-A: \"${param.a}\"}\n", []string{"2:17 header-template"}},
+		{"a header with doubled braces", url + "headers: {X-A: \"{{A}}\"}\n", []string{"2:17 header-template"}},
+		{"a header with a default", url + "headers: {X-A: \"${A:-b}\"}\n", []string{"2:17 header-template"}},
+		{"a header that is too long", url + "headers: {X-A: \"" + strings.Repeat("ab ", 400) + "c\"}\n", []string{"2:1017 header-template"}},
+		{"a credential named by its header", url + "headers: {X-Api-Key: hunter2}\n", []string{"2:22 header-secret"}},
+		{"a credential behind a variable", url + "headers: {X-A: \"${A} ghp_0123456789abcdef\"}\n", []string{"2:16 header-secret"}},
+		{"a rule that is a word", url + "approval: {rules: [always]}\n", []string{"2:20 value-type"}},
+		{"rules that are none", url + "approval: {rules: []}\n", []string{"2:19 approval-long-form"}},
+		{"a default that is none", url + "approval: {default: ask, rules: [{tool: a, require: once}]}\n", []string{"2:21 approval-value"}},
+		{"a rule with a misspelt key", url + "approval: {rules: [{tools: a, require: once}]}\n", []string{"2:20 approval-rule", "2:21 unknown-key"}},
+		{"a rule with a broken condition", url + "approval: {rules: [{when: param.amount >> 5, require: once}]}\n", []string{"2:41 expression"}},
+		{"a rule of half an approval", url + "approval: {rules: [{tool: a, require: once, approvals: 0.5}]}\n", []string{"2:56 approval-rule"}},
+		{"a rule of no approval", url + "approval: {rules: [{tool: a, require: once, approvals: 0}]}\n", []string{"2:56 approval-rule"}},
+		{"a rule of approvals in base 8", url + "approval: {rules: [{tool: a, require: once, approvals: 02}]}\n", []string{"2:56 approval-rule"}},
+		{"a rule for patterns that nothing fits", url + "tools: [list]\napproval: {rules: [{tool: \"del_*\", require: once}]}\n", []string{"3:20 approval-rule-tool"}},
+		{"a name that two tools get", url + "rename: {a: c, b: c}\n", []string{"2:19 rename-value"}},
+		{"a name that is too long", url + "rename: {a: " + strings.Repeat("b", 60) + "}\n", []string{"2:13 rename-value"}},
+		{"a pattern that is renamed", url + "rename: {\"a*\": b}\n", []string{"2:10 rename-value"}},
+		{"sign-in beside another credential", url + "auth: {type: bearer, credential: t}\noauth: {app: crm, user: context.id}\n", []string{"3:8 oauth-value"}},
+		{"sign-in beside a header of its name", url + "headers: {authorization: \"${A}\"}\noauth: {app: crm, user: context.id}\n", []string{"3:8 oauth-value"}},
+		{"sign-in beside a raw credential", url + "auth: {type: header, header: authorization, credential: t}\noauth: {app: crm, user: context.id}\n", []string{"3:8 oauth-value"}},
+		{"sign-in without anything", url + "oauth: {}\n", []string{"2:8 oauth-value", "2:8 oauth-value"}},
+		{"sign-in as an expression", url + "oauth: {app: crm, user: context.a or context.b}\n", []string{"2:25 oauth-value"}},
+		{"a bridge with a folder", url + "bridge: ../office\n", []string{"2:9 bridge-value"}},
+		{"a discovery of nothing", url + "discovery: {}\n", []string{"2:12 discovery-value"}},
+		{"a discovery with the secret itself", url + "auth: {type: bearer, credential: t}\ndiscovery: {credential: sk_live_0123}\n", []string{"3:25 credential-inlined"}},
+		{"a discovery too deep", url + "discovery: {context: {a: {b: {c: {d: {e: 1}}}}}}\n", []string{"2:38 discovery-value"}},
+		{"a discovery with a list", url + "discovery: {context: {a: [b]}}\n", []string{"2:26 value-type"}},
 		{"optional in capitals", url + "optional: True\n", []string{"2:11 optional-value"}},
 		{"a timeout too short", url + "timeout: 0s\n", []string{"2:10 timeout-value"}},
 		{"a timeout too long", url + "timeout: 14m1s\n", []string{"2:10 timeout-value"}},
@@ -258,26 +384,26 @@ func TestRefusedFiles(t *testing.T) {
 	}
 }
 
-func TestEveryUnsupportedFieldIsToldApartFromATypo(t *testing.T) {
-	t.Parallel()
-	for _, name := range conn.UnsupportedFields() {
-		_, problems := conn.Parse("connections/crm.yml", []byte("url: https://h.example/mcp\n"+name+": x\n"))
-		want := "connections/crm.yml:2:1: " + name + " is not supported by this version [unsupported-field]"
-		if got := problems.Error(); got != want {
-			t.Errorf("%s: got %q, want %q", name, got, want)
-		}
-	}
-}
-
 // TestHugeFilesFailFast guards C7: neither brackets nor any other repetition may cost more than reading the file.
 func TestHugeFilesFailFast(t *testing.T) {
 	t.Parallel()
-	const size = conn.MaxFileSize
+	const size = yamldoc.MaxFileSize
 	for name, src := range map[string]string{
-		"200,000 open brackets":         strings.Repeat("[", 200_000),
-		"64 KiB of open brackets":       strings.Repeat("[", size),
-		"64 KiB of open braces":         strings.Repeat("{", size),
-		"64 KiB of dashes":              strings.Repeat("- ", size/2),
+		"200,000 open brackets":   strings.Repeat("[", 200_000),
+		"64 KiB of open brackets": strings.Repeat("[", size),
+		"64 KiB of open braces":   strings.Repeat("{", size),
+		"64 KiB of dashes":        strings.Repeat("- ", size/2),
+		"billion laughs": "a: &a [lol]\n" + func() (src string) {
+			for c := 'b'; c <= 'k'; c++ {
+				src += fmt.Sprintf("%c: &%c [%s*%c]\n", c, c, strings.Repeat(fmt.Sprintf("*%c, ", c-1), 9), c-1)
+			}
+			return src
+		}(),
+		"64 KiB of one condition":       "url: https://h.example\ncondition: " + strings.Repeat("(", size-100),
+		"64 KiB of conditions":          "url: https://h.example\ntools:\n" + strings.Repeat("  - a: (((context.a = 1\n", size/25-10),
+		"64 KiB of headers":             "url: https://h.example\nheaders:\n" + strings.Repeat("  a: ${a\n", size/9-10),
+		"64 KiB of rules":               "url: https://h.example\napproval: {rules: [" + strings.Repeat("{},", size/3-30) + "]}\n",
+		"64 KiB of spaces":              "url: https://h.example\ncondition: 'a" + strings.Repeat(" ", size-100) + "='\n",
 		"64 KiB of keys to complain of": strings.Repeat("x: &a !b [*a]\n", size/14),
 		"64 KiB of near misses":         "url: https://h.example\n" + strings.Repeat("approva:\n", size/9-10),
 		"64 KiB of comments":            strings.Repeat("#\n", size/2),
@@ -297,6 +423,7 @@ func TestHugeFilesFailFast(t *testing.T) {
 			if len(problems) == 0 {
 				t.Error("no problem")
 			}
+			t.Logf("%v", time.Since(start))
 			// A fraction of a second alone, and several on a busy machine with the race detector; squared costs took a minute.
 			if took := time.Since(start); took > 30*time.Second {
 				t.Errorf("took %v", took)

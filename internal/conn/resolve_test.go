@@ -2,6 +2,7 @@ package conn_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -49,7 +50,7 @@ func TestResolveGivesWhatGoesOnTheWire(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := conn.Connection{Name: "crm", URL: row.url, Auth: row.auth}.Resolve(t.Context(), source)
+			got, err := conn.Connection{Name: "crm", URL: row.url, Auth: row.auth}.Resolve(t.Context(), source, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +103,7 @@ func TestResolveRefuses(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := conn.Connection{Name: "crm", URL: row.url, Auth: row.auth}.Resolve(t.Context(), row.source)
+			got, err := conn.Connection{Name: "crm", URL: row.url, Auth: row.auth}.Resolve(t.Context(), row.source, nil)
 			if err == nil {
 				t.Fatalf("Resolve = %+v, want an error", got)
 			}
@@ -124,6 +125,176 @@ func TestResolveRefuses(t *testing.T) {
 				t.Errorf("Resolve returned %+v beside its error", got)
 			}
 		})
+	}
+}
+
+// TestResolveFillsHeaders is C12 where everything is there.
+func TestResolveFillsHeaders(t *testing.T) {
+	t.Parallel()
+	source := &counted{stored: stored{"vars/REGION": "eu", "vars/KEY": "k-1", "vars/HOST": "mcp.example.com", "credentials/t": "tok-1"}}
+	c := conn.Connection{
+		Name: "crm", URL: "https://${HOST}/${REGION}/mcp", Auth: &conn.Auth{Type: "bearer", Credential: "t"},
+		Headers: map[string]string{
+			"X-Region": "${REGION}", "X-Key": "Key ${KEY}, for ${REGION}", "X-User": "${context.user.id}/${context.n}", "X-Fixed": "0123",
+			"X-Flags": "${context.on}", "X-Big": "${context['big-one']}",
+		},
+	}
+	got, err := c.Resolve(t.Context(), source, map[string]any{
+		"user": map[string]any{"id": "ana"}, "n": json.Number("1.50"), "on": true, "big-one": json.Number("9007199254740993"), "other": nil,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := map[string]string{}
+	for name, value := range got.Header {
+		header[name] = value.Reveal()
+	}
+	want := map[string]string{
+		"Authorization": "Bearer tok-1", "X-Region": "eu", "X-Key": "Key k-1, for eu", "X-User": "ana/1.5", "X-Fixed": "0123",
+		"X-Flags": "true", "X-Big": "9007199254740993",
+	}
+	if diff := cmp.Diff(want, header); diff != "" || got.URL != "https://mcp.example.com/eu/mcp" {
+		t.Errorf("Resolve = %s, header (-want +got):\n%s", got.URL, diff)
+	}
+	if source.reads["vars/REGION"] != 1 {
+		t.Errorf("vars/REGION was read %d times, want once for all that name it", source.reads["vars/REGION"])
+	}
+	paths := []string{"context.n", "context.on", "context.user.id", "context['big-one']"}
+	if diff := cmp.Diff(paths, c.ContextPaths()); diff != "" {
+		t.Errorf("ContextPaths (-want +got):\n%s", diff)
+	}
+}
+
+// counted is a source that counts its reads.
+type counted struct {
+	stored
+	reads map[string]int
+}
+
+func (s *counted) Secret(ctx context.Context, path string) (secret.Value, error) {
+	if s.reads == nil {
+		s.reads = map[string]int{}
+	}
+	s.reads[path]++
+	return s.stored.Secret(ctx, path)
+}
+
+// TestResolveIsStrictAboutContext attacks C12 and C8: nothing is sent without what belongs to it, and no error repeats a value.
+func TestResolveIsStrictAboutContext(t *testing.T) {
+	t.Parallel()
+	c := conn.Connection{Name: "crm", URL: "https://h.example", Headers: map[string]string{"X-User-Id": "u-${context.user.id}"}}
+	for _, row := range []struct {
+		name     string
+		context  map[string]any
+		mentions string
+	}{
+		{"no context at all", nil, "context.user.id is missing"},
+		{"a missing member", map[string]any{"user": map[string]any{"name": "s3cret"}}, "context.user.id is missing"},
+		{"a member of what has none", map[string]any{"user": "s3cret"}, "context.user.id is missing"},
+		{"null", map[string]any{"user": map[string]any{"id": nil}}, "context.user.id is null"},
+		{"an empty text", map[string]any{"user": map[string]any{"id": ""}}, "context.user.id is empty"},
+		{"a list", map[string]any{"user": map[string]any{"id": []any{"s3cret"}}}, "context.user.id is a list"},
+		{"an object", map[string]any{"user": map[string]any{"id": map[string]any{"s3cret": 1}}}, "context.user.id is an object"},
+		{"a line break", map[string]any{"user": map[string]any{"id": "s3cret\r\nX-Admin: 1"}}, "context.user.id holds a line break"},
+		{"a line end alone", map[string]any{"user": map[string]any{"id": "s3cret\n"}}, "context.user.id holds a line break"},
+		{"another script", map[string]any{"user": map[string]any{"id": "s3crèt-s3cret"}}, "context.user.id holds characters other than visible ASCII"},
+		{"a control character", map[string]any{"user": map[string]any{"id": "s3cret\x00"}}, "context.user.id holds characters other than visible ASCII"},
+		{"a space around it", map[string]any{"user": map[string]any{"id": "s3cret "}}, "context.user.id begins or ends with a space"},
+		{"a value that is too long", map[string]any{"user": map[string]any{"id": strings.Repeat("s3cret", 1000)}}, "headers.X-User-Id"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := c.Resolve(t.Context(), stored{}, row.context)
+			if err == nil || got.Header != nil || got.URL != "" {
+				t.Fatalf("Resolve = %+v, %v; want an error alone", got, err)
+			}
+			if !strings.Contains(err.Error(), row.mentions) || !strings.Contains(err.Error(), "crm") {
+				t.Errorf("the error does not mention %q: %v", row.mentions, err)
+			}
+			if strings.Contains(err.Error(), "s3cr") {
+				t.Errorf("the error repeats the value: %v", err)
+			}
+			var fault *conn.ResolveError
+			if !errors.As(err, &fault) || fault.Connection != "crm" || strings.HasPrefix(row.mentions, "context.") && fault.Context != "context.user.id" {
+				t.Errorf("%+v does not name the member", fault)
+			}
+		})
+	}
+}
+
+// TestResolveNamesEverythingThatIsMissing: one deploy must not be needed for each value.
+func TestResolveNamesEverythingThatIsMissing(t *testing.T) {
+	t.Parallel()
+	c := conn.Connection{
+		Name: "crm", URL: "https://${HOST}/mcp", Auth: &conn.Auth{Type: "bearer", Credential: "t"},
+		Headers: map[string]string{"A": "${REGION} ${context.a}", "B": "${REGION}${context.b}"},
+	}
+	_, err := c.Resolve(t.Context(), stored{}, nil)
+	want := `connection crm needs vars/HOST: /countersign/dev/vars/HOST: no secret is stored there
+connection crm needs credentials/t: /countersign/dev/credentials/t: no secret is stored there
+connection crm needs vars/REGION: /countersign/dev/vars/REGION: no secret is stored there
+connection crm: context.a is missing, and is needed for the header A
+connection crm: context.b is missing, and is needed for the header B`
+	want = strings.ReplaceAll(want, "no secret is stored there", secret.ErrNotFound.Error())
+	if err == nil || err.Error() != want {
+		t.Errorf("got:\n%v\nwant:\n%s", err, want)
+	}
+}
+
+func TestResolveForDiscoveryTakesTheDeploysOwnValues(t *testing.T) {
+	t.Parallel()
+	c := parsed(t, "auth: {type: bearer, credential: call}\nheaders: {X-User: \"${context.user}\"}\ndiscovery: {credential: deploy, context: {user: demo}}\n")
+	source := stored{"credentials/call": "call-time", "credentials/deploy": "deploy-time"}
+	listing, got, err := c.ResolveForDiscovery(t.Context(), source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if listing.Auth.Credential != "deploy" || c.Auth.Credential != "call" {
+		t.Errorf("the credentials are %s and %s", listing.Auth.Credential, c.Auth.Credential)
+	}
+	if a, u := got.Header["Authorization"].Reveal(), got.Header["X-User"].Reveal(); a != "Bearer deploy-time" || u != "demo" {
+		t.Errorf("the deploy sends %q and %q", a, u)
+	}
+	got, err = c.Resolve(t.Context(), source, map[string]any{"user": "ana"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, u := got.Header["Authorization"].Reveal(), got.Header["X-User"].Reveal(); a != "Bearer call-time" || u != "ana" {
+		t.Errorf("a call sends %q and %q", a, u)
+	}
+	c.Discovery = nil
+	_, _, err = c.ResolveForDiscovery(t.Context(), source)
+	const want = "connection pay: context.user is missing, and is needed for the header X-User; the deploy has no caller, so name a value under discovery.context"
+	if err == nil || err.Error() != want {
+		t.Errorf("without discovery: %v, want %s", err, want)
+	}
+}
+
+func TestKeepContextKeepsWhatIsNamed(t *testing.T) {
+	t.Parallel()
+	user := map[string]any{"id": "ana", "mail": "ana@h.example"}
+	whole := map[string]any{"user": user, "role": "admin", "tags": []any{"a"}, "x-y": 1, "none": nil}
+	for _, row := range []struct {
+		name  string
+		paths []string
+		want  map[string]any
+	}{
+		{"nothing", nil, map[string]any{}},
+		{"a member", []string{"context.role"}, map[string]any{"role": "admin"}},
+		{"a member of a member", []string{"context.user.id"}, map[string]any{"user": map[string]any{"id": "ana"}}},
+		{"a member with another spelling", []string{"context['x-y']"}, map[string]any{"x-y": 1}},
+		{"null, which is not missing", []string{"context.none"}, map[string]any{"none": nil}},
+		{"what is missing", []string{"context.tenant", "context.user.name", "context.role.x"}, map[string]any{"user": map[string]any{}}},
+		{"a whole and a part of it", []string{"context.user", "context.user.id"}, map[string]any{"user": user}},
+		{"what is no path", []string{"role", "context", "param.a", "context.a or context.b"}, map[string]any{}},
+	} {
+		got := conn.KeepContext(whole, row.paths)
+		if diff := cmp.Diff(row.want, got); diff != "" {
+			t.Errorf("%s: KeepContext (-want +got):\n%s", row.name, diff)
+		}
+	}
+	if len(user) != 2 || len(whole) != 5 {
+		t.Errorf("KeepContext changed what it was given: %v", whole)
 	}
 }
 

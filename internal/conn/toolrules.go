@@ -1,12 +1,12 @@
 package conn
 
 import (
-	"cmp"
 	"regexp"
-	"slices"
 	"strings"
 
+	"github.com/countersign-mcp/countersign/internal/conn/diag"
 	"github.com/countersign-mcp/countersign/internal/conn/show"
+	"github.com/countersign-mcp/countersign/internal/conn/yamldoc"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -17,33 +17,33 @@ var paramPath = regexp.MustCompile(`^param(\.[A-Za-z_][A-Za-z0-9_-]{0,63}){1,8}$
 const maxKeyPaths = 8
 
 func parseReadOnly(p *parser, n *yaml.Node, c *Connection) {
-	entries, ok := p.list(n, "read_only", RuleReadOnlyValue)
+	entries, ok := p.List(n, "read_only", diag.RuleReadOnlyValue)
 	if !ok {
 		return
 	}
 	if len(entries) > maxTools {
-		p.report(n, RuleReadOnlyValue, "read_only has %d entries, more than %d", len(entries), maxTools)
+		p.Report(n, diag.RuleReadOnlyValue, "read_only has %d entries, more than %d", len(entries), maxTools)
 		return
 	}
 	for _, entry := range entries {
-		name, ok := p.text(entry, "an entry of read_only")
-		if ok && p.served(entry, name, "read_only", RuleReadOnlyValue, c) {
+		name, ok := p.Text(entry, "an entry of read_only")
+		if ok && p.served(entry, name, "read_only", diag.RuleReadOnlyValue, c) {
 			c.ReadOnly = append(c.ReadOnly, name)
 		}
 	}
 }
 
 func parseDedupeKey(p *parser, n *yaml.Node, c *Connection) {
-	if !p.tools(n, "dedupe_key", RuleDedupeKeyValue, "write dedupe_key: {tool: [param.name]}") {
+	if !p.tools(n, "dedupe_key", diag.RuleDedupeKeyValue, "write dedupe_key: {tool: [param.name]}") {
 		return
 	}
-	for k, v := range pairs(n) {
-		if !p.served(k, k.Value, "dedupe_key", RuleDedupeKeyValue, c) {
+	for k, v := range yamldoc.Pairs(n) {
+		if !p.served(k, k.Value, "dedupe_key", diag.RuleDedupeKeyValue, c) {
 			continue
 		}
 		// A read is repeated freshly, so a key for it would only look like a promise.
 		if c.ReadsOnly(k.Value) {
-			p.reportHint(k, RuleDedupeKeyReadOnly, "remove it from one of them", "dedupe_key names %s, which read_only says has no effect", show.Quote(k.Value))
+			p.ReportHint(k, diag.RuleDedupeKeyReadOnly, "remove it from one of them", "dedupe_key names %s, which read_only says has no effect", show.Quote(k.Value))
 			continue
 		}
 		if paths := p.paramPaths(v, "dedupe_key."+k.Value); len(paths) > 0 {
@@ -56,16 +56,16 @@ func parseDedupeKey(p *parser, n *yaml.Node, c *Connection) {
 }
 
 // tools reports whether a value is a mapping with the names of some tools as its keys.
-func (p *parser) tools(n *yaml.Node, key string, rule Rule, example string) bool {
+func (p *parser) tools(n *yaml.Node, key string, rule diag.Rule, example string) bool {
 	const leaveOut = "leave the key out to get its default"
 	switch {
 	case n.Kind == yaml.AliasNode: // reported by structure
 	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null":
-		p.reportHint(n, RuleValueEmpty, leaveOut, "%s has no value", key)
+		p.ReportHint(n, diag.RuleValueEmpty, leaveOut, "%s has no value", key)
 	case n.Kind != yaml.MappingNode:
-		p.reportHint(n, RuleValueType, example, "%s must be a mapping, not %s", key, kindName(n))
+		p.ReportHint(n, diag.RuleValueType, example, "%s must be a mapping, not %s", key, yamldoc.KindName(n))
 	case len(n.Content) == 0 || len(n.Content) > 2*maxTools:
-		p.reportHint(n, rule, leaveOut, "%s names %d tools, not 1 to %d", key, len(n.Content)/2, maxTools)
+		p.ReportHint(n, rule, leaveOut, "%s names %d tools, not 1 to %d", key, len(n.Content)/2, maxTools)
 	default:
 		return true
 	}
@@ -74,40 +74,25 @@ func (p *parser) tools(n *yaml.Node, key string, rule Rule, example string) bool
 
 // paramPaths returns the paths below param that a list names.
 func (p *parser) paramPaths(n *yaml.Node, key string) []string {
-	entries, ok := p.list(n, key, RuleDedupeKeyValue)
+	entries, ok := p.List(n, key, diag.RuleDedupeKeyValue)
 	if !ok {
 		return nil
 	}
 	if len(entries) > maxKeyPaths {
-		p.report(n, RuleDedupeKeyValue, "%s has %d entries, more than %d", key, len(entries), maxKeyPaths)
+		p.Report(n, diag.RuleDedupeKeyValue, "%s has %d entries, more than %d", key, len(entries), maxKeyPaths)
 		return nil
 	}
 	var paths []string
 	for _, entry := range entries {
-		text, ok := p.text(entry, "an entry of "+key)
+		text, ok := p.Text(entry, "an entry of "+key)
 		switch {
 		case !ok:
 		case !paramPath.MatchString(text):
-			p.reportHint(entry, RuleDedupeKeyValue, "an argument is written param.name, one inside another param.name.inner",
+			p.ReportHint(entry, diag.RuleDedupeKeyValue, "an argument is written param.name, one inside another param.name.inner",
 				"an entry of dedupe_key must be the path of an argument, not %s", show.Quote(text))
 		default:
 			paths = append(paths, strings.TrimPrefix(text, "param."))
 		}
 	}
 	return paths
-}
-
-// served reports a name in a key that is about single tools where it cannot be one of a tool, or is one that tools leaves out.
-func (p *parser) served(n *yaml.Node, name, key string, rule Rule, c *Connection) bool {
-	switch {
-	case len(name) > maxToolName || strings.ContainsFunc(name, func(r rune) bool { return r == ' ' || show.Unprintable(r) }):
-		p.report(n, rule, "an entry of %s must be a tool's name, not %s", key, show.Quote(name))
-	case strings.ContainsAny(name, "*?[]"):
-		p.reportHint(n, rule, "name each tool", "the pattern %s in %s is not supported by this version", show.Quote(name), key)
-	case c.Tools != nil && !slices.Contains(c.Tools, name):
-		p.reportHint(n, rule, cmp.Or(didYouMean(name, c.Tools), "add it to tools, or remove it here"), "%s names %s, which tools leaves out", key, show.Quote(name))
-	default:
-		return true
-	}
-	return false
 }

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/countersign-mcp/countersign/internal/conn/diag"
 	"github.com/countersign-mcp/countersign/internal/conn/show"
+	"github.com/countersign-mcp/countersign/internal/conn/yamldoc"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -15,29 +17,29 @@ const verifyExample = "write verify_with: {tool: {tool: read_only_tool, argument
 const maxVerifyArguments = 32
 
 func parseVerifyWith(p *parser, n *yaml.Node, c *Connection) {
-	if !p.tools(n, "verify_with", RuleVerifyWithValue, verifyExample) {
+	if !p.tools(n, "verify_with", diag.RuleVerifyWithValue, verifyExample) {
 		return
 	}
-	for k, v := range pairs(n) {
-		if !p.served(k, k.Value, "verify_with", RuleVerifyWithValue, c) {
+	for k, v := range yamldoc.Pairs(n) {
+		if !p.served(k, k.Value, "verify_with", diag.RuleVerifyWithValue, c) {
 			continue
 		}
 		key := "verify_with." + k.Value
-		values, ok := p.mapping(v, key, []string{"tool", "arguments"})
+		values, ok := p.Mapping(v, key, []string{"tool", "arguments"})
 		if !ok {
 			continue
 		}
 		if values["tool"] == nil {
-			p.reportHint(v, RuleVerifyWithValue, verifyExample, "%s names no tool", key)
+			p.ReportHint(v, diag.RuleVerifyWithValue, verifyExample, "%s names no tool", key)
 			continue
 		}
-		name, ok := p.text(values["tool"], key+".tool")
+		name, ok := p.Text(values["tool"], key+".tool")
 		if !ok {
 			continue
 		}
 		// It is run by the gateway itself, without anybody's word: only what changes nothing may be.
 		if !c.ReadsOnly(name) {
-			p.reportHint(values["tool"], RuleVerifyWithValue, "a tool that shows whether a call happened must be listed in read_only",
+			p.ReportHint(values["tool"], diag.RuleVerifyWithValue, "a tool that shows whether a call happened must be listed in read_only",
 				"%s names %s, which read_only does not list", key, show.Quote(name))
 			continue
 		}
@@ -55,29 +57,29 @@ func parseVerifyWith(p *parser, n *yaml.Node, c *Connection) {
 // arguments reads a mapping of names to param paths and plain values.
 func (p *parser) arguments(n *yaml.Node, key string) map[string]Argument {
 	if n.Kind != yaml.MappingNode || len(n.Content) > 2*maxVerifyArguments {
-		p.reportHint(n, RuleVerifyWithValue, verifyExample, "%s must be a mapping of at most %d arguments, not %s", key, maxVerifyArguments, kindName(n))
+		p.ReportHint(n, diag.RuleVerifyWithValue, verifyExample, "%s must be a mapping of at most %d arguments, not %s", key, maxVerifyArguments, yamldoc.KindName(n))
 		return nil
 	}
 	found := map[string]Argument{}
-	for k, v := range pairs(n) {
-		text, ok := p.text(v, key+"."+k.Value)
+	for k, v := range yamldoc.Pairs(n) {
+		text, ok := p.Text(v, key+"."+k.Value)
 		switch {
 		case !ok:
 		case paramPath.MatchString(text):
 			found[k.Value] = Argument{Param: strings.TrimPrefix(text, "param.")}
 		case text == "param" || strings.HasPrefix(text, "param.") || strings.HasPrefix(text, "context."):
-			p.reportHint(v, RuleVerifyWithValue, "an argument is written param.name, one inside another param.name.inner", "an argument of %s must be a path or a value, not %s", key, show.Quote(text))
+			p.ReportHint(v, diag.RuleVerifyWithValue, "an argument is written param.name, one inside another param.name.inner", "an argument of %s must be a path or a value, not %s", key, show.Quote(text))
 		case slices.Contains([]string{"!!int", "!!float", "!!bool"}, v.ShortTag()) && json.Valid([]byte(text)):
 			found[k.Value] = Argument{JSON: text}
 		case v.ShortTag() == "!!str":
 			quoted, err := json.Marshal(text)
 			if err != nil {
-				p.report(v, RuleVerifyWithValue, "an argument of %s cannot be written as JSON", key)
+				p.Report(v, diag.RuleVerifyWithValue, "an argument of %s cannot be written as JSON", key)
 				continue
 			}
 			found[k.Value] = Argument{JSON: string(quoted)}
 		default:
-			p.reportHint(v, RuleVerifyWithValue, "quote it, to send it as text", "an argument of %s must be a path or a value, and YAML reads %s in its own way", key, show.Quote(text))
+			p.ReportHint(v, diag.RuleVerifyWithValue, "quote it, to send it as text", "an argument of %s must be a path or a value, and YAML reads %s in its own way", key, show.Quote(text))
 		}
 	}
 	return found

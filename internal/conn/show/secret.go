@@ -42,6 +42,11 @@ func LooksSecret(text string) bool {
 	return false
 }
 
+// IsID reports whether text is a number or a UUID: what people call a tenant or an account by, though keys have such forms too.
+func IsID(text string) bool {
+	return strings.Trim(text, "0123456789.-") == "" || uuidPattern.FindString(text) == text
+}
+
 // HasSecretPrefix reports whether text begins as the tokens of a known issuer do, with something behind it.
 func HasSecretPrefix(text string) bool {
 	begins := func(prefixes []string, rest int) bool {

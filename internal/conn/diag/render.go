@@ -1,4 +1,4 @@
-package conn
+package diag
 
 import (
 	"fmt"
@@ -22,7 +22,7 @@ const (
 // Render writes each problem on one line and, with Options.Caret, its source line from sources, by the problem's File. It
 // returns the first error of w.
 //
-// A source line is shown only as far as it cannot hold a credential (C5).
+// A source line is shown only as far as it cannot hold a credential (D2).
 func Render(w io.Writer, problems Problems, sources map[string][]byte, options Options) error {
 	lines := splitSources(sources)
 	limits := shownUntil(problems, lines)

@@ -1,21 +1,20 @@
-package conn
+package yamldoc
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 )
 
-// didYouMean returns a hint naming the word that was probably meant, or nothing when none is near.
-func didYouMean(value string, words []string) string {
-	folded := fold(value)
+// DidYouMean returns a hint naming the word that was probably meant, or nothing when none is near.
+func DidYouMean(value string, words []string) string {
+	folded := Fold(value)
 	best, bestDistance := "", 3
 	for _, w := range words {
 		limit := 2
 		if len(w) < 5 {
 			limit = 1 // of a short word, two changes leave nothing
 		}
-		if d := distance(folded, fold(w)); d <= limit && d < bestDistance {
+		if d := distance(folded, Fold(w)); d <= limit && d < bestDistance {
 			best, bestDistance = w, d
 		}
 	}
@@ -25,8 +24,8 @@ func didYouMean(value string, words []string) string {
 	return "did you mean " + strconv.Quote(best) + "?"
 }
 
-// fold removes the differences that people do not see as differences: case, surrounding space, and which separator is used.
-func fold(s string) string {
+// Fold removes the differences that people do not see as differences: case, surrounding space, and which separator is used.
+func Fold(s string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(s)), "-", "_")
 }
 
@@ -59,5 +58,3 @@ func distance(a, b string) int {
 	}
 	return rows[len(x)][len(y)]
 }
-
-func contains(words []string, word string) bool { return slices.Contains(words, word) }

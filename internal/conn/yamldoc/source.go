@@ -1,49 +1,50 @@
-package conn
+package yamldoc
 
 import (
 	"bytes"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/countersign-mcp/countersign/internal/conn/diag"
 	"github.com/countersign-mcp/countersign/internal/conn/show"
 )
 
-// MaxFileSize is the most bytes that a connection file may have. It bounds the cost of reading any file (C7).
+// MaxFileSize is the most bytes that a file may have. It bounds the cost of reading any file (Y5).
 const MaxFileSize = 64 << 10
 
-// checkSource reports what must be settled before the bytes may be read as YAML, and whether they may be (C4, C7). The
+// checkSource reports what must be settled before the bytes may be read as YAML, and whether they may be (Y1). The
 // order matters: nothing is decoded before it is known to be short, UTF-8, and free of characters that end a line for YAML
 // but not for a reader's editor.
-func (p *parser) checkSource(src []byte) (ok bool) {
+func (r *Reader) checkSource(src []byte) (ok bool) {
 	if len(src) > MaxFileSize {
-		p.reportAt(1, 1, RuleFileSize, "", "the file has more than %d bytes", MaxFileSize)
+		r.At(1, 1, diag.RuleFileSize, "", "the file has more than %d bytes", MaxFileSize)
 		return false
 	}
 	if !utf8.Valid(src) {
-		p.reportInvalidUTF8(src)
+		r.reportInvalidUTF8(src)
 		return false
 	}
 	ok = true
 	for i, line := range strings.Split(string(src), "\n") {
 		line = strings.TrimSuffix(line, "\r")
-		if column, r, found := firstRune(line, show.Unsafe); found {
-			p.reportAt(i+1, column, RuleHiddenCharacter, "remove it; type the line again", "the line holds the hidden character %U", r)
+		if column, c, found := firstRune(line, show.Unsafe); found {
+			r.At(i+1, column, diag.RuleHiddenCharacter, "remove it; type the line again", "the line holds the hidden character %U", c)
 			ok = false
 		}
 		if column, found := tabIndent(line); found {
 			// A tab inside of brackets is YAML all the same, but no editor shows how deep it indents.
-			p.reportAt(i+1, column, RuleTabIndent, "indent with spaces", "the line is indented with a tab")
+			r.At(i+1, column, diag.RuleTabIndent, "indent with spaces", "the line is indented with a tab")
 		}
 	}
 	return ok
 }
 
-func (p *parser) reportInvalidUTF8(src []byte) {
+func (r *Reader) reportInvalidUTF8(src []byte) {
 	for i, line := range bytes.Split(src, []byte("\n")) {
 		for column := 1; len(line) > 0; column++ {
-			r, size := utf8.DecodeRune(line)
-			if r == utf8.RuneError && size == 1 {
-				p.reportAt(i+1, column, RuleInvalidUTF8, "save the file as UTF-8", "the byte 0x%02X is not UTF-8", line[0])
+			c, size := utf8.DecodeRune(line)
+			if c == utf8.RuneError && size == 1 {
+				r.At(i+1, column, diag.RuleInvalidUTF8, "save the file as UTF-8", "the byte 0x%02X is not UTF-8", line[0])
 				break // one per line: a file in another encoding has many
 			}
 			line = line[size:]

@@ -1,4 +1,4 @@
-package conn
+package diag
 
 import (
 	"cmp"
@@ -11,7 +11,7 @@ import (
 
 // Problem is one mistake in a connection file and its place.
 type Problem struct {
-	File    string // as given to Parse, or dir and name for Load
+	File    string // as it was given to the reader
 	Line    int    // from 1; 0 where the problem is the folder or file as a whole
 	Column  int    // from 1, counted in characters, not bytes
 	Rule    Rule
@@ -57,8 +57,8 @@ func (ps Problems) Err() error {
 	return ps
 }
 
-// sorted orders by place and drops repeats, so that the output does not depend on the order of the checks (C2).
-func (ps Problems) sorted() Problems {
+// Sorted orders by place and drops repeats, so that the output does not depend on the order of the checks (D3).
+func (ps Problems) Sorted() Problems {
 	if len(ps) == 0 {
 		return nil
 	}
