@@ -36,7 +36,9 @@ func (c checks) table() map[string]func(*testing.T, block) {
 		"json answer":     c.answer,     // what the request of that name was answered
 		"json recorded":   c.record,     // what the scenario saw under that name
 		"text recorded":   c.record,
-		"text output-of":  c.output,   // what a command that needs no gateway prints
+		"text output-of":  c.output,  // what a command that needs no gateway prints
+		"text section":    c.section, // a file of one of the command's scripts
+		"json section":    c.section,
 		"sh":              c.sh,       // commands that exist, with their flags and targets
 		"sh request":      c.request,  // commands that the scenario runs
 		"console request": c.exchange, // the same, with what they print

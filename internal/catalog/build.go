@@ -7,9 +7,9 @@ import (
 	"log/slog"
 	"sort"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/countersign-mcp/countersign/internal/catalog/text"
 	"github.com/countersign-mcp/countersign/internal/conn"
 	"github.com/countersign-mcp/countersign/internal/secret"
 )
@@ -18,36 +18,46 @@ import (
 type Options struct {
 	Discover Discoverer    // required
 	Secrets  secret.Source // required; where credentials and variables are read
-	Log      *slog.Logger  // optional; one line per connection
-	Deadline time.Duration // for one connection, all pages and retries included; default 60 s
+	Log      *slog.Logger  // optional; one line a connection
+	Deadline time.Duration // for one connection: its values, all pages and retries; default 60 s
 }
 
 const (
 	defaultDeadline = time.Minute
-	atOnce          = 8   // connections that are asked at the same time
 	manyTools       = 128 // what several clients stop at
 	ownTools        = 1   // the gateway's own: countersign_await_decision
+	searchTools     = 2   // search_tools and call_tool, where something is discoverable
 )
+
+func (o Options) withDefaults() Options {
+	if o.Deadline <= 0 {
+		o.Deadline = defaultDeadline
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
 
 // Problem is one reason why a catalog cannot be built.
 type Problem struct {
-	File       string // the connection file
-	Connection string
-	Tool       string // the server's own name; empty where the whole connection is meant
-	Message    string // a lower-case phrase with its cure
+	File       string `json:"file,omitempty"` // the connection file
+	Connection string `json:"connection"`
+	Tool       string `json:"tool,omitempty"` // the server's own name; empty where the whole connection is meant
+	Message    string `json:"message"`        // a lower-case phrase with its cure
+	cause      error
 }
 
-// String returns the problem as one line.
+// String returns the problem as one line. It begins with the file, whose name is the connection's, or else with the connection.
 func (p Problem) String() string {
-	var b strings.Builder
-	if p.File != "" {
-		b.WriteString(p.File + ": ")
+	where := p.File
+	if where == "" {
+		where = p.Connection
 	}
-	b.WriteString(p.Connection)
 	if p.Tool != "" {
-		fmt.Fprintf(&b, ": tool %q", short(p.Tool))
+		where += fmt.Sprintf(": tool %q", text.Short(p.Tool))
 	}
-	return b.String() + ": " + p.Message
+	return where + ": " + p.Message
 }
 
 // BuildError holds all problems of all connections, sorted by connection and tool.
@@ -62,6 +72,17 @@ func (e *BuildError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
+// Unwrap returns the causes of problems that have one, such as secret.ErrNotFound.
+func (e *BuildError) Unwrap() []error {
+	var causes []error
+	for _, p := range e.Problems {
+		if p.cause != nil {
+			causes = append(causes, p.cause)
+		}
+	}
+	return causes
+}
+
 // part is what one connection contributes.
 type part struct {
 	server   Server
@@ -74,23 +95,9 @@ type part struct {
 // Build asks every connection for its tools and judges them. It returns a catalog of all of them, or a *BuildError with all
 // problems at once (K1, K2).
 func Build(ctx context.Context, conns []conn.Connection, o Options) (*Catalog, error) {
-	if o.Deadline <= 0 {
-		o.Deadline = defaultDeadline
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o = o.withDefaults()
 	parts := make([]part, len(conns))
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, atOnce)
-	for i, c := range conns {
-		wait.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			parts[i] = ask(ctx, c, o)
-		})
-	}
-	wait.Wait()
+	eachListing(ctx, conns, o, func(i int, l Listing) { parts[i] = contribute(conns[i], l, o.Log) })
 	return join(conns, parts)
 }
 
@@ -110,13 +117,8 @@ func join(conns []conn.Connection, parts []part) (*Catalog, error) {
 		cat.Tools = append(cat.Tools, p.tools...)
 	}
 	sort.Slice(cat.Tools, func(i, j int) bool { return cat.Tools[i].Name < cat.Tools[j].Name })
-	for i := 1; i < len(cat.Tools); i++ {
-		if a, b := cat.Tools[i-1], cat.Tools[i]; a.Name == b.Name { // K3
-			problems = append(problems, Problem{Connection: b.Connection, Tool: b.Upstream,
-				Message: fmt.Sprintf("it and tool %q of %s would both be served as %s; %s", short(a.Upstream), a.Connection, a.Name, leaveOut)})
-		}
-	}
-	if n := len(cat.Tools) + ownTools; n > manyTools {
+	cat.Warnings = append(cat.Warnings, shadows(cat.Tools)...)
+	if n := shown(conns, cat.Tools); n > manyTools {
 		cat.Warnings = append(cat.Warnings, fmt.Sprintf(
 			"%d tools are served in all, and several clients stop at %d: list fewer under tools:, or mark connections as discoverable", n, manyTools))
 	}
@@ -140,38 +142,51 @@ func join(conns []conn.Connection, parts []part) (*Catalog, error) {
 	return cat, nil
 }
 
-// ask resolves and discovers one connection. What an optional connection's server does wrong leaves it out; what its file
-// or a missing credential does wrong does not.
-func ask(ctx context.Context, c conn.Connection, o Options) part {
-	ctx, cancel := context.WithTimeout(ctx, o.Deadline)
-	defer cancel()
+// shown is how many tools a client's list may hold: those of the connections that are not searched, and the gateway's own.
+func shown(conns []conn.Connection, tools []*Tool) int {
+	searched := map[string]bool{}
+	for _, c := range conns {
+		if c.Discoverable {
+			searched[c.Name] = true
+		}
+	}
+	n := ownTools
+	if len(searched) > 0 {
+		n += searchTools
+	}
+	for _, t := range tools {
+		if !searched[t.Connection] {
+			n++
+		}
+	}
+	return n
+}
+
+// contribute makes a connection's part of a catalog. What an optional connection's server does wrong leaves it out; what its file or a
+// missing credential does wrong does not.
+func contribute(c conn.Connection, l Listing, log *slog.Logger) part {
 	fail := func(messages ...string) part {
 		var p part
 		for _, m := range messages {
-			p.problems = append(p.problems, Problem{File: c.File, Connection: c.Name, Message: m})
+			p.problems = append(p.problems, Problem{File: c.File, Connection: c.Name, Message: m, cause: l.Err})
 		}
 		return p
 	}
-	resolved, err := c.Resolve(ctx, o.Secrets)
-	if err != nil {
-		return fail(strings.Split(err.Error(), "\n")...) // one line for each value that is missing
-	}
-	found, err := o.Discover.Discover(ctx, c, resolved)
-	if err == nil && len(found.Tools) == 0 {
-		err = errors.New("the server lists no tools; check its address and what its credential may see")
-	}
-	if err != nil {
-		reason := strings.TrimPrefix(err.Error(), c.Name+": ")
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			reason = fmt.Sprintf("no complete answer within %s: %s", o.Deadline, reason)
+	var setup *SetupError
+	switch {
+	case errors.As(l.Err, &setup):
+		lines := strings.Split(setup.Error(), "\n") // one for each value
+		for i, line := range lines {
+			lines[i] = strings.TrimLeft(strings.TrimPrefix(line, "connection "+c.Name), ": ") // the file says it
 		}
-		if c.Optional {
-			o.Log.Warn("optional connection left out", "connection", c.Name, "reason", reason)
-			return part{leftOut: reason}
-		}
-		return fail(reason + "; mark it optional: true to deploy without it")
+		return fail(lines...)
+	case l.Err != nil && c.Optional:
+		log.Warn("optional connection left out", "connection", c.Name, "reason", l.Err.Error())
+		return part{leftOut: l.Err.Error()}
+	case l.Err != nil:
+		return fail(l.Err.Error() + "; mark it optional: true to deploy without it")
 	}
-	p := judge(c, found)
-	o.Log.Info("connection listed", "connection", c.Name, "era", found.Server.Era, "protocol", found.Server.ProtocolVersion, "tools", len(p.tools))
+	p := judge(c, l.Discovery)
+	log.Info("connection listed", "connection", c.Name, "era", l.Server.Era, "protocol", l.Server.ProtocolVersion, "tools", len(p.tools))
 	return p
 }

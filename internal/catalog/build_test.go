@@ -33,7 +33,7 @@ func TestAllProblemsOfAllConnectionsAreReportedAtOnce(t *testing.T) {
 		{"down", "", "nothing listens at 127.0.0.1:3001 (is the server running?); mark it optional: true"},
 		{"empty", "", "the server lists no tools"},
 		{"listed", "serach", `did you mean "search"?`},
-		{"locked", "", "needs credentials/locked/token"},
+		{"locked", "", "connections/locked.yml: needs credentials/locked/token: "},
 		{"odd", "a", `must be an object schema ("type": "object")`},
 		{"odd", "b", "it has no inputSchema"},
 		{"odd", "e", "its description holds a control character (U+001B)"},
@@ -48,7 +48,10 @@ func TestAllProblemsOfAllConnectionsAreReportedAtOnce(t *testing.T) {
 		if got[i].Connection != w.connection || got[i].Tool != w.tool {
 			t.Errorf("problem %d is of %s %q, want %s %q", i, got[i].Connection, got[i].Tool, w.connection, w.tool)
 		}
-		mentions(t, got[i].String(), "connections/"+w.connection+".yml: "+w.connection, w.message)
+		mentions(t, got[i].String(), w.message)
+		if after, ok := strings.CutPrefix(got[i].String(), "connections/"+w.connection+".yml: "); !ok || strings.HasPrefix(after, w.connection) {
+			t.Errorf("problem %d does not begin with the file alone: %q", i, got[i])
+		}
 		if strings.Contains(got[i].String(), "\n") {
 			t.Errorf("problem %d is not one line: %q", i, got[i])
 		}
@@ -99,10 +102,10 @@ func TestNamesAreSafeStableAndUnique(t *testing.T) {
 		problem string
 	}{
 		"dots and slashes become underscores": {tools: []string{"a.b/c"}, want: []string{"crm__a_b_c"}},
-		"two that become one":                 {tools: []string{"a.b", "a_b"}, problem: "would both be served as crm__a_b"},
+		"two that become one":                 {tools: []string{"a.b", "a_b"}, problem: `tool "a_b": it and the tool "a.b" would both be served as crm__a_b; write rename: {a_b: a_b_2}`},
 		"letters that differ in case":         {tools: []string{"getUser", "getuser"}, want: []string{"crm__getUser", "crm__getuser"}},
 		"64 characters":                       {tools: []string{strings.Repeat("n", 59)}, want: []string{"crm__" + strings.Repeat("n", 59)}},
-		"65 characters":                       {tools: []string{strings.Repeat("n", 60)}, problem: "has 65 characters, and clients accept at most 64"},
+		"65 characters":                       {tools: []string{strings.Repeat("n", 60)}, problem: "has 65 characters, and clients accept at most 64; write rename: {nnn"},
 		"the same one twice":                  {tools: []string{"run", "run"}, problem: "lists it twice"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	fastjson "github.com/go-json-experiment/json"
+
 	"github.com/countersign-mcp/countersign/internal/conn"
 )
 
@@ -102,7 +104,7 @@ func (c *Catalog) Encode() ([]byte, error) {
 // Decode reads a document written by Encode.
 func Decode(b []byte) (*Catalog, error) {
 	var c Catalog
-	if err := json.Unmarshal(b, &c); err != nil {
+	if err := fastjson.Unmarshal(b, &c); err != nil { // every cold start waits for it
 		return nil, fmt.Errorf("reading the catalog: %w", err)
 	}
 	for i, t := range c.Tools {

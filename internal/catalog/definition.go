@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"maps"
+	"slices"
 
 	"github.com/countersign-mcp/countersign/internal/conn"
 )
@@ -36,5 +38,20 @@ func DefinitionDigest(t *Tool, c conn.Connection, r conn.Resolved) string {
 		field(nil)
 	}
 	field(t.Input)
+	// What came to the format later is bound where a file has it, so that calls which waited already keep their digest.
+	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
+		field([]byte("header"))
+		field([]byte(name))
+		field([]byte(c.Headers[name])) // as written: the values of a call are bound by its decision digest
+	}
+	if c.OAuth != nil {
+		field([]byte("oauth"))
+		field([]byte(c.OAuth.App))
+		field([]byte(c.OAuth.User))
+	}
+	if c.Bridge != "" {
+		field([]byte("bridge"))
+		field([]byte(c.Bridge))
+	}
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/countersign-mcp/countersign/internal/catalog/schema"
+	"github.com/countersign-mcp/countersign/internal/catalog/text"
 	"github.com/countersign-mcp/countersign/internal/conn"
 	"github.com/countersign-mcp/countersign/internal/jsonx"
 )
@@ -23,6 +25,8 @@ func judge(c conn.Connection, found Discovery) part {
 	p := part{server: found.Server}
 	listed := map[string]bool{} // every name the server has
 	cases := map[string]string{}
+	names := newNames(c)
+	unnamed := map[int]string{} // problems that rename: cures, with the tool
 	for i, raw := range found.Tools {
 		upstream, t, err := read(c, raw)
 		problem := func(message string) {
@@ -45,19 +49,21 @@ func judge(c conn.Connection, found Discovery) part {
 		}
 		var broken *annotationError
 		switch {
-		case errors.As(err, &broken) && c.Tools == nil:
-			p.warnings = append(p.warnings, fmt.Sprintf("%s: tool %q is left out, as the protocol demands: %s", c.Name, short(upstream), broken.reason))
+		case errors.As(err, &broken) && !slices.Contains(c.Tools, upstream):
+			p.warnings = append(p.warnings, fmt.Sprintf("%s: tool %q is left out, as the protocol demands: %s", c.Name, text.Short(upstream), broken.reason))
 			continue
 		case err != nil:
 			problem(err.Error() + "; mend it at the server, or " + leaveOut)
 			continue
 		}
-		t.Name, err = servedName(c.Name, upstream)
-		if err != nil {
-			problem(err.Error())
-			continue
+		var misnamed *nameError
+		if t.Name, err = names.serve(upstream, i+1); errors.As(err, &misnamed) {
+			unnamed[len(p.problems)] = upstream
 		}
-		if t.Served, err = served(c, t); err != nil {
+		if err == nil {
+			t.Served, err = served(c, t.Tool)
+		}
+		if err != nil {
 			problem(err.Error())
 			continue
 		}
@@ -65,8 +71,11 @@ func judge(c conn.Connection, found Discovery) part {
 			p.warnings = append(p.warnings, fmt.Sprintf("%s: %s and %s differ only in the case of letters", c.Name, other, t.Name))
 		}
 		cases[strings.ToLower(t.Name)] = t.Name
-		p.warnings = append(p.warnings, remarks(t)...)
-		p.tools = append(p.tools, t)
+		p.warnings = append(p.warnings, t.remarks()...)
+		p.tools = append(p.tools, t.Tool)
+	}
+	for i, upstream := range unnamed {
+		p.problems[i].Message += "; " + names.cure(upstream)
 	}
 	p.problems = append(p.problems, absent(c, listed)...)
 	p.problems = append(p.problems, unserved(c, p)...)
@@ -74,53 +83,68 @@ func judge(c conn.Connection, found Discovery) part {
 	return p
 }
 
+// judged is a tool with what an operator should know of it.
+type judged struct {
+	*Tool
+	unchecked []schema.Unchecked
+	marks     []string
+}
+
 // annotationError is a tool that the protocol has clients leave out.
 type annotationError struct{ reason string }
 
 func (e *annotationError) Error() string { return e.reason }
 
+// definitionLimits bounds one definition.
+func definitionLimits() jsonx.Limits {
+	return jsonx.Limits{Bytes: 1 << 20, Depth: schema.MaxDepth + 8, Tokens: -1, NumberLen: 128}
+}
+
 // read takes one definition apart. It returns the server's name of the tool also with an error, where there is one.
-func read(c conn.Connection, raw json.RawMessage) (upstream string, t *Tool, err error) {
+func read(c conn.Connection, raw json.RawMessage) (upstream string, t judged, err error) {
+	none := judged{}
 	compact := jsontext.Value(slices.Clone(raw))
-	limits := jsonx.Limits{Bytes: 1 << 20, Depth: maxSchemaDepth + 8, Tokens: -1, NumberLen: 128}
-	if err := jsonx.Check(raw, limits); err != nil {
-		return looseName(raw), nil, fmt.Errorf("its definition is refused: %w", err)
+	if err := jsonx.Check(raw, definitionLimits()); err != nil {
+		return looseName(raw), none, fmt.Errorf("its definition is refused: %w", err)
 	}
 	if err := compact.Compact(); err != nil {
-		return "", nil, fmt.Errorf("its definition cannot be read: %w", err)
+		return "", none, fmt.Errorf("its definition cannot be read: %w", err)
 	}
 	raw = json.RawMessage(compact)
-	o, err := jsonx.ParseObjectWithin(raw, limits)
+	o, err := jsonx.ParseObjectWithin(raw, definitionLimits())
 	if err != nil {
-		return "", nil, fmt.Errorf("its definition cannot be read: %w", err)
+		return "", none, fmt.Errorf("its definition cannot be read: %w", err)
 	}
 	name, _ := o.Get("name")
 	if json.Unmarshal(name, &upstream) != nil || upstream == "" {
-		return "", nil, errors.New("it has no name")
+		return "", none, errors.New("it has no name")
 	}
 	input, ok := o.Get("inputSchema")
 	if !ok {
-		return upstream, nil, errors.New("it has no inputSchema")
+		return upstream, none, errors.New("it has no inputSchema")
 	}
-	if err := visible(o); err != nil {
-		return upstream, nil, err
-	}
-	cost, err := admit(input)
+	marks, err := visible(raw)
 	if err != nil {
-		return upstream, nil, err
+		return upstream, none, err
 	}
-	var root map[string]any
-	if err := json.Unmarshal(input, &root); err != nil {
-		return upstream, nil, errNotObject
+	if n := text.Characters(description(raw)); n > maxDescription {
+		return upstream, none, fmt.Errorf("its description has %d characters, and at most %d are served", n, maxDescription)
 	}
-	if err := paramHeaders(root); err != nil {
-		return upstream, nil, &annotationError{reason: err.Error()}
+	admitted, err := schema.Admit(input)
+	if err != nil {
+		return upstream, none, err
+	}
+	if err := schema.ParamHeaders(input); err != nil {
+		return upstream, none, &annotationError{reason: err.Error()}
 	}
 	canonical, err := jsonx.Canonical(raw)
 	if err != nil {
-		return upstream, nil, fmt.Errorf("its definition is refused: %w", err)
+		return upstream, none, fmt.Errorf("its definition is refused: %w", err)
 	}
-	return upstream, &Tool{Connection: c.Name, Upstream: upstream, Raw: raw, Input: slices.Clone(input), Cost: cost, Digest: jsonx.Digest(canonical)}, nil
+	return upstream, judged{
+		Tool:      &Tool{Connection: c.Name, Upstream: upstream, Raw: raw, Input: slices.Clone(input), Cost: admitted.Cost, Digest: jsonx.Digest(canonical)},
+		unchecked: admitted.Unchecked, marks: marks,
+	}, nil
 }
 
 // looseName finds the name in a definition that is refused, so that the problem can say which tool it is.
@@ -130,21 +154,6 @@ func looseName(raw json.RawMessage) string {
 	}
 	_ = json.Unmarshal(raw, &named) // no name is a fine answer: the problem then gives the tool's place in the list
 	return named.Name
-}
-
-// visible refuses a definition whose texts hold characters that a reviewer would not see.
-func visible(o jsonx.Object) error {
-	for _, member := range []string{"name", "title", "description"} {
-		raw, present := o.Get(member)
-		var text string
-		if !present || json.Unmarshal(raw, &text) != nil {
-			continue
-		}
-		if err := hiddenIn(text); err != nil {
-			return fmt.Errorf("its %s holds %w", member, err)
-		}
-	}
-	return nil
 }
 
 // served returns what clients are shown (K4).
@@ -163,15 +172,15 @@ func served(c conn.Connection, t *Tool) (json.RawMessage, error) {
 	}
 	if _, typed := input.Get("type"); !typed {
 		// Every argument list is an object, and strict clients refuse a schema that does not say so.
-		schema, err := jsonx.Set(t.Input, "type", json.RawMessage(`"object"`))
+		object, err := jsonx.Set(t.Input, "type", json.RawMessage(`"object"`))
 		if err != nil {
 			return nil, fmt.Errorf("its inputSchema cannot be served: %w", err)
 		}
-		if out, err = jsonx.Set(out, "inputSchema", schema); err != nil {
+		if out, err = jsonx.Set(out, "inputSchema", object); err != nil {
 			return nil, fmt.Errorf("its inputSchema cannot be served: %w", err)
 		}
 	}
-	waits := c.Approval == conn.Always || c.Approval == conn.Once && !c.ReadsOnly(t.Upstream)
+	waits := c.MayWait(t.Upstream)
 	if waits || c.Timeout > holdsAnswer {
 		// The first answer of a call that waits does not have the tool's output form; validating clients would refuse it.
 		if out, err = jsonx.Remove(out, "outputSchema"); err != nil {
@@ -182,19 +191,20 @@ func served(c conn.Connection, t *Tool) (json.RawMessage, error) {
 }
 
 // remarks returns what an operator should know of a tool that is served.
-func remarks(t *Tool) []string {
+func (t judged) remarks() []string {
 	var all []string
+	say := func(format string, a ...any) { all = append(all, t.Connection+": "+fmt.Sprintf(format, a...)) }
 	if n := len(t.Name); n >= longName {
-		all = append(all, fmt.Sprintf("%s: the name %s has %d characters; some clients put their own prefix in front and stop at %d", t.Connection, t.Name, n, maxName))
+		say("the name %s has %d characters; some clients put their own prefix in front and stop at %d", t.Name, n, maxName)
 	}
-	o, err := jsonx.ParseObject(t.Raw)
-	if err != nil {
-		return all
+	if n := text.Characters(description(t.Raw)); n > longDescription {
+		say("the description of %s has %d characters, and Claude Code cuts it at %d", t.Name, n, longDescription)
 	}
-	raw, _ := o.Get("description")
-	var text string
-	if json.Unmarshal(raw, &text) == nil && characters(text) > longDescription {
-		all = append(all, fmt.Sprintf("%s: the description of %s has %d characters, and Claude Code cuts it at %d", t.Connection, t.Name, characters(text), longDescription))
+	for _, u := range t.unchecked {
+		say("%s: %s; the server checks it", t.Name, u)
+	}
+	for _, m := range t.marks {
+		say("%s: %s, which is ordinary in some scripts and shows as nothing", t.Name, m)
 	}
 	return all
 }

@@ -7,23 +7,28 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/countersign-mcp/countersign/internal/catalog/text"
 	"github.com/countersign-mcp/countersign/internal/conn"
 )
 
-// absent returns a problem for each name in the connection's tools list that the server does not have: a misspelt name must
+// absent returns a problem for each entry of the connection's tools list that stands for nothing the server has: a misspelt name must
 // not quietly serve less.
 func absent(c conn.Connection, listed map[string]bool) []Problem {
 	names := slices.Sorted(maps.Keys(listed))
 	var problems []Problem
 	for _, want := range c.Tools {
-		if !listed[want] {
+		if !covers(want, names) {
 			problems = append(problems, missing(c, "tools", want, names))
 		}
 	}
 	return problems
 }
 
-// unserved returns a problem for each tool that read_only, dedupe_key or verify_with names and the catalog does not have: a misspelt name there
+func covers(entry string, names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return conn.MatchTool(entry, name) })
+}
+
+// unserved returns a problem for each tool that another key of the file names and the catalog does not have: a misspelt name there
 // would leave a tool without the rule that its operator believes it to have. One that has a problem already gets no second.
 func unserved(c conn.Connection, p part) []Problem {
 	var names []string
@@ -36,23 +41,24 @@ func unserved(c conn.Connection, p part) []Problem {
 		known = append(known, other.Tool)
 	}
 	var problems []Problem
-	check := func(key string, wanted []string) {
-		for _, want := range wanted {
-			if !slices.Contains(known, want) {
+	named := c.NamedTools()
+	for _, key := range slices.Sorted(maps.Keys(named)) {
+		for _, want := range named[key] {
+			if !covers(want, known) {
 				problems = append(problems, missing(c, key, want, names))
 			}
 		}
 	}
-	check("read_only", c.ReadOnly)
-	check("dedupe_key", slices.Sorted(maps.Keys(c.DedupeKey)))
-	check("verify_with", slices.Sorted(maps.Keys(c.VerifyWith))) // the tools that it asks are in read_only
 	return problems
 }
 
 func missing(c conn.Connection, key, want string, names []string) Problem {
 	message := fmt.Sprintf("%s: names it, but the server does not list it among its %d tools", key, len(names))
-	if near, ok := didYouMean(want, names); ok {
-		message += fmt.Sprintf("; did you mean %q?", short(near))
+	if conn.IsPattern(want) {
+		message = fmt.Sprintf("%s: no tool of the server's %d is covered by it", key, len(names))
+	}
+	if near, ok := didYouMean(want, names); ok && !conn.IsPattern(want) {
+		message += fmt.Sprintf("; did you mean %q?", text.Short(near))
 	} else {
 		message += "; remove it from " + key + ":"
 	}

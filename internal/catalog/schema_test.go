@@ -40,7 +40,6 @@ func TestSchemaBombsAndForeignReferencesAreRefused(t *testing.T) {
 		"a reference to nothing":            {`{"type":"object","properties":{"a":{"$ref":"#/$defs/none"}}}`, "not there"},
 		"an address of its own":             {`{"type":"object","properties":{"a":{"$id":"http://x.example/","type":"string"}}}`, "$id"},
 		"a dynamic reference":               {`{"type":"object","properties":{"a":{"$dynamicRef":"#a"}}}`, "$dynamicRef"},
-		"a lookahead":                       {`{"type":"object","properties":{"a":{"type":"string","pattern":"(?=x)"}}}`, "does not compile"},
 		"an unknown dialect":                {`{"$schema":"https://example.com/dialect","type":"object"}`, "dialect"},
 		"more than 64 KiB":                  {`{"type":"object","description":"` + strings.Repeat("x", 64<<10) + `"}`, "longer than 65536"},
 		"70 levels":                         {`{"type":"object","properties":` + strings.Repeat(`{"a":`, 70) + `1` + strings.Repeat(`}`, 70) + `}`, "deeper than 64"},
@@ -58,7 +57,7 @@ func TestSchemaBombsAndForeignReferencesAreRefused(t *testing.T) {
 			if took := time.Since(start); took > hanging {
 				t.Errorf("it took %v", took)
 			}
-			mentions(t, got[0].String(), `crm: tool "t"`, c.reason, "tools:")
+			mentions(t, got[0].String(), `crm.yml: tool "t"`, c.reason, "tools:")
 			if strings.Contains(got[0].String(), "countersign://") {
 				t.Errorf("%s names an internal address", got[0])
 			}

@@ -120,6 +120,7 @@ type peer struct {
 	name     string // the connection
 	file     string
 	auth     *conn.Auth
+	oauth    bool // users sign in
 	url      *url.URL
 	resolved conn.Resolved
 }
@@ -130,7 +131,7 @@ func (c *Client) peer(cn conn.Connection, r conn.Resolved) (peer, error) {
 		// The parser's error quotes the address, which may hold a variable known to few (U9).
 		return peer{}, &gateway.NotSent{Stage: "resolve", Reason: "the url of connection " + cn.Name + " is not an http or https address; mend it in " + orFile(cn.File)}
 	}
-	return peer{client: c, name: cn.Name, file: cn.File, auth: cn.Auth, url: u, resolved: r}, nil
+	return peer{client: c, name: cn.Name, file: cn.File, auth: cn.Auth, oauth: cn.OAuth != nil, url: u, resolved: r}, nil
 }
 
 func orFile(file string) string {

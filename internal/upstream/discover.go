@@ -16,13 +16,6 @@ import (
 	"github.com/countersign-mcp/countersign/internal/jsonx"
 )
 
-// The bounds of one server's list.
-const (
-	maxPages     = 100
-	maxTools     = 512
-	maxListBytes = 16 << 20
-)
-
 // Discover learns which protocol a server speaks and lists its tools. Every error begins with the connection's name.
 func (c *Client) Discover(ctx context.Context, cn conn.Connection, r conn.Resolved) (catalog.Discovery, error) {
 	found, err := c.discover(ctx, cn, r)
@@ -197,65 +190,4 @@ func (p peer) initializeAs(ctx context.Context, version string) (catalog.Server,
 		return catalog.Server{}, session{}, err // a server without sessions may take no notice of it, or say so
 	}
 	return server, in, nil
-}
-
-// list follows every page. An empty cursor is a cursor (specification, "Pagination"); the same one twice is a loop.
-func (p peer) list(ctx context.Context, server catalog.Server, in session) ([]json.RawMessage, error) {
-	var tools []json.RawMessage
-	seenCursors := map[string]bool{}
-	var cursor json.RawMessage
-	size := 0
-	for page := 1; ; page++ {
-		if page > maxPages {
-			return nil, &trouble{reason: fmt.Sprintf("%s lists its tools on more than %d pages", p.host(), maxPages)}
-		}
-		result, err := p.page(ctx, server, in, cursor)
-		if err != nil {
-			return nil, err
-		}
-		size += len(result)
-		var onPage []json.RawMessage
-		if err := json.Unmarshal(member(result, "tools"), &onPage); err != nil {
-			return nil, &trouble{reason: fmt.Sprintf("%s answered tools/list without a list of tools (page %d)", p.host(), page)}
-		}
-		tools = append(tools, onPage...)
-		if len(tools) > maxTools {
-			return nil, &trouble{reason: fmt.Sprintf("%s lists more than %d tools, which is the most for one connection", p.host(), maxTools)}
-		}
-		if size > maxListBytes {
-			return nil, &trouble{reason: fmt.Sprintf("the tool list of %s is larger than %d MiB", p.host(), maxListBytes>>20)}
-		}
-		cursor = member(result, "nextCursor")
-		if cursor == nil || string(cursor) == "null" {
-			return tools, nil
-		}
-		var text string
-		if json.Unmarshal(cursor, &text) != nil {
-			return nil, &trouble{reason: fmt.Sprintf("%s answered tools/list with a cursor that is not text (page %d)", p.host(), page)}
-		}
-		if seenCursors[text] {
-			return nil, &trouble{reason: fmt.Sprintf("%s hands out the same cursor again (page %d), so its list never ends - its operator must mend it", p.host(), page)}
-		}
-		seenCursors[text] = true
-	}
-}
-
-func (p peer) page(ctx context.Context, server catalog.Server, in session, cursor json.RawMessage) (json.RawMessage, error) {
-	meta, err := p.meta(server, nil)
-	if err != nil {
-		return nil, err
-	}
-	params := json.RawMessage(`{}`)
-	if cursor != nil {
-		if params, err = jsonx.Set(params, "cursor", cursor); err != nil {
-			return nil, err
-		}
-	}
-	if meta != nil {
-		if params, err = jsonx.Set(params, "_meta", meta); err != nil {
-			return nil, err
-		}
-	}
-	result, _, err := p.read(ctx, server, in, message{method: mcp.MethodToolsList, params: params})
-	return result, err
 }

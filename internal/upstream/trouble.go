@@ -94,6 +94,9 @@ func (p peer) refusalReason(s seen) string {
 }
 
 func (p peer) credentialCure() string {
+	if p.oauth && p.auth == nil {
+		return "sign in again; for a deploy, where nobody is signed in, add discovery: {credential: NAME} to " + orFile(p.file)
+	}
 	if p.auth == nil {
 		return "add auth: to " + orFile(p.file)
 	}

@@ -322,6 +322,8 @@ func TestDiscoveryTroubleNamesTheCure(t *testing.T) {
 	}
 	secured := crm()
 	secured.Auth = &conn.Auth{Type: "bearer", Credential: "crm.mcp_token"}
+	signedIn := crm()
+	signedIn.OAuth = &conn.OAuth{App: "crm", User: "context.user_id"}
 	for name, c := range map[string]struct {
 		connection conn.Connection
 		intercept  func(http.ResponseWriter, *http.Request, []byte) bool
@@ -329,6 +331,7 @@ func TestDiscoveryTroubleNamesTheCure(t *testing.T) {
 	}{
 		"401 with a credential":    {secured, status(401, ""), "did not accept the credential (401) - store a valid one as crm.mcp_token"},
 		"401 without one":          {crm(), status(401, ""), "add auth: to connections/crm.yml"},
+		"401 where users sign in":  {signedIn, status(401, ""), "for a deploy, where nobody is signed in, add discovery: {credential: NAME} to connections/crm.yml"},
 		"403":                      {secured, status(403, ""), "(403)"},
 		"404":                      {crm(), status(404, "not found"), "nothing at this path (404) - check the path of the url in connections/crm.yml"},
 		"405":                      {crm(), status(405, ""), "takes no POST at this path"},
@@ -366,10 +369,10 @@ func TestListsAreBounded(t *testing.T) {
 		tools, page int
 		want        string
 	}{
-		"512 tools": {512, 100, ""},
-		"513 tools": {513, 100, "more than 512 tools"},
-		"100 pages": {100, 1, ""},
-		"101 pages": {101, 1, "more than 100 pages"},
+		"2048 tools": {2048, 500, ""},
+		"2049 tools": {2049, 500, "more than 2048 tools"},
+		"100 pages":  {100, 1, ""},
+		"101 pages":  {101, 1, "more than 100 pages"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,18 +1,24 @@
-package catalog
+package schema
 
 import (
+	"encoding/json"
 	"fmt"
 	"sort"
 	"strconv"
 	"strings"
+
+	"github.com/countersign-mcp/countersign/internal/catalog/text"
 )
 
-// paramHeaders checks the x-mcp-header annotations of an input schema (specification 2026-07-28, Streamable HTTP, "Schema
+// ParamHeaders checks the x-mcp-header annotations of an input schema (specification 2026-07-28, Streamable HTTP, "Schema
 // Extension"): a non-empty header token, unique whatever its case, on a string, integer or boolean, and only where a chain of
 // properties leads from the root. The specification has clients leave out a tool that breaks this.
-func paramHeaders(root map[string]any) error {
-	seen := map[string]bool{}
-	return paramHeadersIn(root, "", true, seen)
+func ParamHeaders(raw json.RawMessage) error {
+	var root map[string]any
+	if err := json.Unmarshal(raw, &root); err != nil {
+		return ErrNotObject
+	}
+	return paramHeadersIn(root, "", true, map[string]bool{})
 }
 
 const paramHeader = "x-mcp-header"
@@ -22,13 +28,13 @@ func paramHeadersIn(schema map[string]any, at string, reachable bool, seen map[s
 		header, _ := value.(string)
 		switch {
 		case !reachable || at == "":
-			return fmt.Errorf("%s at %s is not reached through properties alone", paramHeader, short(at))
+			return fmt.Errorf("%s at %s is not reached through properties alone", paramHeader, text.Short(at))
 		case !isToken(header):
-			return fmt.Errorf("%s at %s is not a header name", paramHeader, short(at))
+			return fmt.Errorf("%s at %s is not a header name", paramHeader, text.Short(at))
 		case !isPrimitive(schema["type"]):
-			return fmt.Errorf("%s at %s is on a value that is not a string, integer or boolean", paramHeader, short(at))
+			return fmt.Errorf("%s at %s is on a value that is not a string, integer or boolean", paramHeader, text.Short(at))
 		case seen[strings.ToLower(header)]:
-			return fmt.Errorf("%s %q is used twice", paramHeader, short(header))
+			return fmt.Errorf("%s %q is used twice", paramHeader, text.Short(header))
 		}
 		seen[strings.ToLower(header)] = true
 	}

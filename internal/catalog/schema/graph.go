@@ -1,10 +1,12 @@
-package catalog
+package schema
 
 import (
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/countersign-mcp/countersign/internal/catalog/text"
 )
 
 // graph is a schema as a validator walks it: edges that stay at the same place of the arguments, and edges that go one
@@ -24,17 +26,18 @@ type node struct {
 	elements []int            // applied to elements of an array
 }
 
-// build adds every subschema that a validator can reach from the root.
-func (g *graph) build() error {
+// graphOf adds every subschema that a validator can reach from the root.
+func graphOf(root map[string]any) (*graph, error) {
+	g := &graph{root: root, index: map[string]int{}}
 	if _, err := g.add(""); err != nil {
-		return err
+		return nil, err
 	}
 	for i := 0; i < len(g.nodes); i++ {
 		if err := g.expand(i, g.nodes[i].at); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return g, nil
 }
 
 // add returns the node at a pointer, which it creates without edges the first time.
@@ -66,8 +69,8 @@ func (g *graph) expand(i int, at string) error {
 		return errors.New("it uses $recursiveRef, which this version does not follow")
 	}
 	if id, present := schema["$id"]; present && at != "" {
-		if text, _ := id.(string); !strings.HasPrefix(text, "#") {
-			return fmt.Errorf("it changes its own address with $id at %s, which this version does not follow", short(at))
+		if address, _ := id.(string); !strings.HasPrefix(address, "#") {
+			return fmt.Errorf("it changes its own address with $id at %s, which this version does not follow", text.Short(at))
 		}
 	}
 	n := node{at: at, members: map[string][]int{}}
@@ -84,7 +87,7 @@ func (g *graph) expand(i int, at string) error {
 			return err
 		}
 		if err := to(&n.same, target); err != nil {
-			return fmt.Errorf("it refers to %q, which is not there", short(fmt.Sprint(ref)))
+			return fmt.Errorf("it refers to %q, which is not there", text.Short(fmt.Sprint(ref)))
 		}
 	}
 	// Each keyword that applies subschemas, and to what. A value of the wrong type is left to the compiler, which refuses it.
@@ -143,20 +146,20 @@ func apply(to func(*[]int, string) error, edges *[]int, value any, at string) er
 	return nil
 }
 
-// resolve returns the pointer a reference leads to. Only the schema itself can be referred to (K5).
+// resolve returns the pointer a reference leads to. Only the schema itself can be referred to (J1).
 func (g *graph) resolve(ref any) (string, error) {
-	text, ok := ref.(string)
+	target, ok := ref.(string)
 	if !ok {
 		return "", errors.New("it has a $ref that is not text")
 	}
 	if id, _ := g.root["$id"].(string); id != "" {
-		if rest, own := strings.CutPrefix(text, strings.TrimSuffix(id, "#")); own && (rest == "" || rest[0] == '#') {
-			text = "#" + strings.TrimPrefix(rest, "#")
+		if rest, own := strings.CutPrefix(target, strings.TrimSuffix(id, "#")); own && (rest == "" || rest[0] == '#') {
+			target = "#" + strings.TrimPrefix(rest, "#")
 		}
 	}
-	fragment, local := strings.CutPrefix(text, "#")
+	fragment, local := strings.CutPrefix(target, "#")
 	if !local {
-		return "", fmt.Errorf("it refers to another document, %q, which is never fetched", short(text))
+		return "", fmt.Errorf("it refers to another document, %q, which is never fetched", text.Short(target))
 	}
 	if fragment == "" {
 		return "", nil
@@ -168,5 +171,5 @@ func (g *graph) resolve(ref any) (string, error) {
 	if at, found := findAnchor(g.root, "", fragment); found {
 		return at, nil
 	}
-	return "", fmt.Errorf("it refers to %q, which is not there", short(text))
+	return "", fmt.Errorf("it refers to %q, which is not there", text.Short(target))
 }
