@@ -302,6 +302,45 @@ func TestStaleReads(t *testing.T) {
 	}
 }
 
+// A batch of reads may be answered for a part of its keys, which is what it costs; what came back as unprocessed leads to the rest.
+func TestUnprocessedKeys(t *testing.T) {
+	t.Parallel()
+	r := open(t, localaws.Config{})
+	createTable(t, r.db)
+	asked := types.KeysAndAttributes{ConsistentRead: aws.Bool(true)}
+	for i := range 7 {
+		p := string(rune('a' + i))
+		if err := put(t.Context(), r.db, p, i); err != nil {
+			t.Fatal(err)
+		}
+		asked.Keys = append(asked.Keys, item{"p": str(p)})
+	}
+	r.fault(t, chaos.Rule{Kind: chaos.Unprocessed, Times: 2})
+	r.Accounting().Reset()
+	seen := map[int]bool{}
+	for i, want := range []int{3, 2, 2} {
+		out, err := r.db.BatchGetItem(t.Context(), &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{tableName: asked}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := out.Responses[tableName]
+		for _, item := range found {
+			seen[number(t, item["v"])] = true
+		}
+		again, more := out.UnprocessedKeys[tableName]
+		if len(found) != want || more != (i < 2) || more && !aws.ToBool(again.ConsistentRead) {
+			t.Errorf("request %d brought %d items, want %d, and %d keys to ask again", i+1, len(found), want, len(again.Keys))
+		}
+		asked = again
+	}
+	if len(seen) != 7 {
+		t.Errorf("%d of 7 items were seen", len(seen))
+	}
+	if row := r.Accounting().Of("BatchGetItem", tableName); row.Requests != 3 || row.RCU != 7 || row.Failed != 0 {
+		t.Errorf("it was counted as %+v, want 7 RCU in 3 requests", row)
+	}
+}
+
 // Faults meet Parameter Store too, with its own code for throttling.
 func TestFaultsOfParameters(t *testing.T) {
 	t.Parallel()

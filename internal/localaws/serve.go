@@ -74,17 +74,19 @@ func (s *Server) answer(w http.ResponseWriter, c call, out result) {
 	wire.Answer(w, c.service, c.id, out.body)
 }
 
-// carryOut runs the call, waits until what it saw or did is durable (A1), and counts it.
+// carryOut runs the call.
 func (s *Server) carryOut(c call, behind int) result {
-	var out result
-	var cost dynamo.Cost
-	service := serviceDynamoDB
 	if c.service == wire.SSM {
-		service = serviceSSM
-		out.body, out.err = s.params.Do(c.operation, c.body)
-	} else {
-		out.body, cost, out.err = s.dynamo.Do(c.operation, c.body, behind)
+		body, err := s.params.Do(c.operation, c.body)
+		return s.finish(c, serviceSSM, body, dynamo.Cost{}, err)
 	}
+	body, cost, err := s.dynamo.Do(c.operation, c.body, behind)
+	return s.finish(c, serviceDynamoDB, body, cost, err)
+}
+
+// finish waits until what the call saw or did is durable (A1), and counts it.
+func (s *Server) finish(c call, service string, body any, cost dynamo.Cost, err error) result {
+	out := result{body, err}
 	if s.log != nil {
 		if err := s.log.Sync(); err != nil {
 			out = result{err: wire.Internal(err.Error())}
@@ -122,6 +124,9 @@ func (s *Server) misbehave(w http.ResponseWriter, r *http.Request, c call, rule 
 		s.drop(r, rule)
 	case chaos.StaleRead:
 		s.answer(w, c, s.carryOut(c, rule.Behind))
+	case chaos.Unprocessed:
+		body, cost, err := s.dynamo.BatchGetHalf(c.body)
+		s.answer(w, c, s.finish(c, serviceDynamoDB, body, cost, err))
 	default:
 		panic("fault rule " + rule.ID + " has the unknown kind " + string(rule.Kind))
 	}

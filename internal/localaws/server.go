@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -54,7 +55,9 @@ func Open(config Config) (*Server, error) {
 	}
 	s := &Server{config: config, faults: chaos.New(), accounting: accounting.New(), mux: http.NewServeMux(), closed: make(chan struct{})}
 	s.dynamo = dynamo.New(dynamo.Config{Now: config.Now, Journal: s.journal(serviceDynamoDB)})
-	s.params = params.New(params.Config{Now: config.Now, Journal: s.journal(serviceSSM)})
+	s.params = params.New(params.Config{Now: config.Now, Journal: func(record []byte) error {
+		return s.journal(serviceSSM)(func() ([]byte, error) { return record, nil })
+	}})
 	if config.Dir != "" {
 		if err := s.restore(); err != nil {
 			return nil, err
@@ -110,9 +113,14 @@ type entry struct {
 	Record  jsontext.Value `json:"record"`
 }
 
-// journal is the function that makes a service's records durable.
-func (s *Server) journal(service string) func([]byte) error {
-	return func(record []byte) error {
+// line is the log's form of a service's record, which is compact JSON.
+func line(service string, record []byte) []byte {
+	return slices.Concat([]byte(`{"service":"`+service+`","record":`), record, []byte("}"))
+}
+
+// journal is the function that makes a service's records durable. In memory there is nothing to make.
+func (s *Server) journal(service string) func(encode func() ([]byte, error)) error {
+	return func(encode func() ([]byte, error)) error {
 		if s.log == nil {
 			select {
 			case <-s.closed:
@@ -121,11 +129,11 @@ func (s *Server) journal(service string) func([]byte) error {
 				return nil
 			}
 		}
-		line, err := json.Marshal(entry{service, record})
+		record, err := encode()
 		if err != nil {
 			return err
 		}
-		return s.log.Append(line)
+		return s.log.Append(line(service, record))
 	}
 }
 
@@ -141,13 +149,7 @@ func (s *Server) restore() error {
 	}
 	err = log.Compact(func(emit func([]byte) error) error {
 		wrap := func(service string) func([]byte) error {
-			return func(record []byte) error {
-				line, err := json.Marshal(entry{service, record})
-				if err != nil {
-					return err
-				}
-				return emit(line)
-			}
+			return func(record []byte) error { return emit(line(service, record)) }
 		}
 		if err := s.dynamo.Snapshot(wrap(serviceDynamoDB)); err != nil {
 			return err

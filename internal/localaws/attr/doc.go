@@ -5,6 +5,8 @@
 //	item["n"].Number.String()               // "1.5"
 //	item.Size()                             // bytes, for the 400 KB limit and capacity units
 //	attr.Compare(a, b)                      // order of two key values of one kind
+//	packed := attr.Pack(item)               // as it is stored: small, immutable, read by name
+//	due, ok := packed.Get("due")
 //
 // It promises:
 //
@@ -13,6 +15,8 @@
 //	V2  Values are immutable once decoded. An update builds a new Value around the parts it
 //	    keeps, so that a reader never sees half of a write.
 //	V3  What is written is what is read back: kinds, bytes, empty strings and empty lists.
+//	V4  A Packed holds what the Item it was made of holds, in a few bytes per attribute more
+//	    than Size counts.
 //
 // Expressions over values are package expression; keys and limits are package dynamo.
 //

@@ -39,6 +39,13 @@ func (i *Item) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return err
 }
 
+// UnmarshalJSONFrom reads the item's JSON form.
+func (p *Packed) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	item, err := decodeItem(dec, 0)
+	*p = Pack(item)
+	return err
+}
+
 func asWire(err error) error {
 	var refused *wire.Error
 	if err == nil || errors.As(err, &refused) {
@@ -217,6 +224,22 @@ func (i Item) MarshalJSONTo(enc *jsontext.Encoder) error {
 			return err
 		}
 		if err := i[name].MarshalJSONTo(enc); err != nil {
+			return err
+		}
+	}
+	return enc.WriteToken(jsontext.EndObject)
+}
+
+// MarshalJSONTo writes what it writes of the Item.
+func (p Packed) MarshalJSONTo(enc *jsontext.Encoder) error {
+	if err := enc.WriteToken(jsontext.BeginObject); err != nil {
+		return err
+	}
+	for name, v := range p.each() {
+		if err := enc.WriteToken(jsontext.String(name)); err != nil {
+			return err
+		}
+		if err := v.value().MarshalJSONTo(enc); err != nil {
 			return err
 		}
 	}

@@ -133,5 +133,8 @@ func FuzzDecodeItem(f *testing.F) {
 		if again := decode(t, encode(t, item)); !item.Equal(again) || item.Size() != again.Size() {
 			t.Errorf("%s reads back as %s", encode(t, item), encode(t, again))
 		}
+		if packed, err := json.Marshal(attr.Pack(item)); err != nil || string(packed) != encode(t, item) {
+			t.Errorf("%s is packed as %s, %v", encode(t, item), packed, err)
+		}
 	})
 }

@@ -2,6 +2,7 @@ package awscheck
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -60,6 +61,62 @@ func batchChecks() []check {
 			_, err = c.batchWrite(writes[0], c.putRequest("bad", row{"due": "not a number"}))
 			c.refused("a bad item", err, invalid)
 			c.want("the stored item", c.get("0"), row(nil))
+		}},
+		{"a batch reads a hundred keys, strongly too, and those that are not there cost as the smallest", "BatchGetItem: up to 100 keys; read units of each item by itself", func(c *C) {
+			c.put("large", row{"v": strings.Repeat("a", 5000)})
+			keys := []map[string]types.AttributeValue{c.key("large")}
+			for i := range 20 {
+				sk := fmt.Sprint(i)
+				c.put(sk, row{"v": i})
+				keys = append(keys, c.key(sk))
+			}
+			for i := range 79 {
+				keys = append(keys, c.key(fmt.Sprint("none ", i)))
+			}
+			for _, strong := range []bool{true, false} {
+				out, err := c.db.BatchGetItem(c.ctx, &dynamodb.BatchGetItemInput{ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+					RequestItems: map[string]types.KeysAndAttributes{c.table: {Keys: keys, ConsistentRead: aws.Bool(strong)}}})
+				if err != nil {
+					c.Fatal(err)
+				}
+				want := 101.0 // two for the large one
+				if !strong {
+					want /= 2
+				}
+				c.want("units", []float64{aws.ToFloat64(out.ConsumedCapacity[0].CapacityUnits)}, []float64{want})
+				if strong {
+					c.want("items, and keys left", []int{len(out.Responses[c.table]), len(out.UnprocessedKeys)}, []int{21, 0})
+				}
+			}
+		}},
+		{"what does not fit into 16 MB is left to be asked for again, as it was asked", "BatchGetItem: up to 16 MB, then UnprocessedKeys", func(c *C) {
+			const rows, size = 44, 390 << 10 // 16.8 MB
+			asked := types.KeysAndAttributes{ConsistentRead: aws.Bool(true), ProjectionExpression: aws.String("#n"), ExpressionAttributeNames: map[string]string{"#n": "n"}}
+			for i := range rows {
+				sk := fmt.Sprint(i)
+				c.put(sk, row{"n": i, "v": strings.Repeat("a", size)})
+				asked.Keys = append(asked.Keys, c.key(sk))
+			}
+			seen := map[any]bool{}
+			for requests := 1; len(asked.Keys) > 0; requests++ {
+				out, err := c.batchGet(asked)
+				if err != nil {
+					c.Fatal(err)
+				}
+				for _, item := range out.Responses[c.table] {
+					c.want("attributes", len(item), 1)
+					seen[plain(item["n"])] = true
+				}
+				rest := out.UnprocessedKeys[c.table]
+				if requests == 1 && len(rest.Keys) == 0 {
+					c.Errorf("%d items of %d bytes came in one answer", len(out.Responses[c.table]), size)
+				}
+				if len(rest.Keys) >= len(asked.Keys) {
+					c.Fatalf("of %d keys %d are left", len(asked.Keys), len(rest.Keys))
+				}
+				asked = rest
+			}
+			c.want("different items", len(seen), rows)
 		}},
 		{"a batch of reads that is too long or has a key twice is refused", "BatchGetItem: up to 100 keys; no duplicates", func(c *C) {
 			var keys []map[string]types.AttributeValue

@@ -78,6 +78,14 @@ func (p *Plan) Clear() {
 	p.ghosts = nil
 }
 
+// Forget takes the rules out of force that have fired as often as they should, so that a plan
+// to which rules are added for hours does not grow.
+func (p *Plan) Forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rules = slices.DeleteFunc(p.rules, func(s *State) bool { return s.Times >= 0 && s.Matched >= s.Nth+s.Times-1 })
+}
+
 // Decide returns the rule that fires on the call, or false. Every matching rule counts the
 // call.
 func (p *Plan) Decide(call Call) (Rule, bool) {

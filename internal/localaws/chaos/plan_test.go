@@ -77,6 +77,20 @@ func TestStaleReadsMatchEventualReadsOnly(t *testing.T) {
 	}
 }
 
+func TestUnprocessedKeysMatchBatchesOfReadsOnly(t *testing.T) {
+	t.Parallel()
+	plan := chaos.New()
+	if err := plan.Add(chaos.Rule{ID: "r", Kind: chaos.Unprocessed, Times: -1}); err != nil {
+		t.Fatal(err)
+	}
+	if got := fired(plan, 1, get) + fired(plan, 1, chaos.Call{Operation: "BatchWriteItem"}); got != "" {
+		t.Errorf("it fired on another operation: %s", got)
+	}
+	if got := fired(plan, 2, chaos.Call{Operation: "BatchGetItem"}); got != "1:r 2:r" {
+		t.Errorf("it fired at %q on a batch of reads", got)
+	}
+}
+
 // The first rule that would fire does, and the others have used up the match.
 func TestSeveralRules(t *testing.T) {
 	t.Parallel()
@@ -90,6 +104,27 @@ func TestSeveralRules(t *testing.T) {
 	states := plan.Rules()
 	if states[0].Matched != 5 || states[0].Fired != 1 || states[1].Matched != 5 || states[1].Fired != 2 {
 		t.Errorf("counted %+v", states)
+	}
+}
+
+func TestSpentRulesCanBeForgotten(t *testing.T) {
+	t.Parallel()
+	plan := chaos.New()
+	if err := plan.Add(chaos.Rule{ID: "second", Kind: chaos.Throttle, Nth: 2}, chaos.Rule{ID: "always", Kind: chaos.Throttle, Nth: 3, Times: -1}); err != nil {
+		t.Fatal(err)
+	}
+	left := func() (ids []string) {
+		plan.Forget()
+		for _, state := range plan.Rules() {
+			ids = append(ids, state.ID)
+		}
+		return ids
+	}
+	for i, want := range [][]string{{"second", "always"}, {"second", "always"}, {"always"}, {"always"}} {
+		if got := left(); !slices.Equal(got, want) {
+			t.Errorf("after %d calls %v are in force, want %v", i, got, want)
+		}
+		plan.Decide(get)
 	}
 }
 

@@ -27,10 +27,14 @@ const (
 	// StaleRead answers an eventually consistent read as of some writes ago. It matches no
 	// other requests.
 	StaleRead Kind = "stale_read"
+	// Unprocessed answers a BatchGetItem for the first half of its keys only; the others come
+	// back as UnprocessedKeys, as when a part of the table is throttled. SDKs do not retry
+	// them. It matches no other requests.
+	Unprocessed Kind = "unprocessed_keys"
 )
 
 func kinds() []Kind {
-	return []Kind{Throttle, ErrorBefore, ErrorAfter, DropBefore, DropAfter, Ghost, StaleRead}
+	return []Kind{Throttle, ErrorBefore, ErrorAfter, DropBefore, DropAfter, Ghost, StaleRead, Unprocessed}
 }
 
 // Rule says which requests go wrong and how. Empty conditions match everything.
@@ -116,7 +120,8 @@ func (r Rule) matches(call Call) bool {
 		(r.Table == "" || slices.Contains(call.Tables, r.Table)) &&
 		(r.Index == "" || r.Index == call.Index) &&
 		(len(r.Key) == 0 || slices.ContainsFunc(call.Keys, r.matchesKey)) &&
-		(r.Kind != StaleRead || call.Eventual)
+		(r.Kind != StaleRead || call.Eventual) &&
+		(r.Kind != Unprocessed || call.Operation == "BatchGetItem")
 }
 
 func (r Rule) matchesKey(key map[string]string) bool {

@@ -23,7 +23,7 @@ type keysInput struct {
 }
 
 type batchGetOutput struct {
-	Responses        map[string][]attr.Item
+	Responses        map[string][]attr.Packed
 	UnprocessedKeys  map[string]keysInput
 	ConsumedCapacity []*consumedCapacity `json:",omitempty"`
 }
@@ -34,7 +34,14 @@ const (
 	maxBatchGet = 16 << 20
 )
 
-func (s *Service) batchGetItem(r *request, behind int) (answer, error) {
+// room is what an answer can still take.
+type room struct{ keys, bytes int }
+
+// whole is the share of its keys that a BatchGetItem reads when all goes well.
+func whole(keys int) int { return keys }
+
+// batchGetItem reads as many keys as share says of their number, and as fit into one answer.
+func (s *Service) batchGetItem(r *request, behind int, share func(keys int) int) (answer, error) {
 	var in batchGetInput
 	if err := r.decode(&in); err != nil {
 		return answer{}, err
@@ -53,19 +60,23 @@ func (s *Service) batchGetItem(r *request, behind int) (answer, error) {
 			return answer{}, err
 		}
 	}
-	out := batchGetOutput{Responses: map[string][]attr.Item{}, UnprocessedKeys: map[string]keysInput{}}
+	out := batchGetOutput{Responses: map[string][]attr.Packed{}, UnprocessedKeys: map[string]keysInput{}}
 	costs := map[string]*consumed{}
-	room := maxBatchGet
+	count := 0
+	for _, each := range asked {
+		count += len(each.Keys)
+	}
+	left := room{share(count), maxBatchGet}
 	for _, name := range sortedKeys(asked) {
-		found, rest, cost, err := s.getKeys(name, asked[name], behind, &room)
+		found, rest, cost, err := s.getKeys(name, asked[name], behind, &left)
 		if err != nil {
 			return answer{}, err
 		}
 		costs[name], out.Responses[name] = cost, found
 		if len(rest) > 0 {
-			left := asked[name].keysInput
-			left.Keys = rest
-			out.UnprocessedKeys[name] = left
+			again := asked[name].keysInput
+			again.Keys = rest
+			out.UnprocessedKeys[name] = again
 		}
 	}
 	out.ConsumedCapacity = reports(costs, in.ReturnConsumedCapacity)
@@ -74,20 +85,21 @@ func (s *Service) batchGetItem(r *request, behind int) (answer, error) {
 
 // getKeys reads one table's keys while there is room in the answer, and returns those that
 // are left when there is none.
-func (s *Service) getKeys(name string, asked askedKeys, behind int, room *int) (found []attr.Item, rest []attr.Item, cost *consumed, err error) {
+func (s *Service) getKeys(name string, asked askedKeys, behind int, left *room) (found []attr.Packed, rest []attr.Item, cost *consumed, err error) {
 	t, err := s.table(name)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	found, cost = []attr.Item{}, &consumed{table: t.Name, read: true}
+	found, cost = []attr.Packed{}, &consumed{table: t.Name, read: true}
 	for i, key := range asked.Keys {
 		size := t.GetBehind(key, behind).Size()
-		if size > *room {
-			*room = 0
+		if left.keys == 0 || size > left.bytes {
+			left.keys = 0 // nor for a later table
 			return found, asked.Keys[i:], cost, nil
 		}
-		*room -= size
-		if item := readItem(t, key, asked.ConsistentRead, behind, cost); item != nil {
+		left.keys--
+		left.bytes -= size
+		if item := readItem(t, key, asked.ConsistentRead, behind, cost); item != "" {
 			found = append(found, asked.projection.Of(item))
 		}
 	}

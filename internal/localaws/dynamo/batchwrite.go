@@ -76,9 +76,9 @@ func (s *Service) batchWriteItem(r *request) (answer, error) {
 }
 
 // item is what the write's primary key can be read from.
-func (w write) item() attr.Item {
+func (w write) item() attr.Attributes {
 	if w.put != nil {
-		return w.put
+		return *w.put
 	}
 	return w.key
 }
@@ -95,7 +95,8 @@ func (in batchWriteInput) writes() ([]write, error) {
 			case each.PutRequest != nil && each.DeleteRequest != nil || each.PutRequest == nil && each.DeleteRequest == nil:
 				return nil, wire.Invalid("Supplied WriteRequest must contain exactly one of PutRequest and DeleteRequest")
 			case each.PutRequest != nil && each.PutRequest.Item != nil:
-				w.put = each.PutRequest.Item
+				item := attr.Pack(each.PutRequest.Item)
+				w.put = &item
 			case each.DeleteRequest != nil && each.DeleteRequest.Key != nil:
 				w.key = each.DeleteRequest.Key
 			default:

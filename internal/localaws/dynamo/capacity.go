@@ -42,7 +42,7 @@ func (c *consumed) toIndex(name string, units float64) {
 
 // write adds what changing old into new takes: one unit per KB of the larger of the two,
 // and what keeps each index in step.
-func (c *consumed) write(t *table.Table, old, new attr.Item) {
+func (c *consumed) write(t *table.Table, old, new attr.Packed) {
 	c.base += started(max(old.Size(), new.Size()), 1<<10)
 	for _, x := range t.Indexes {
 		c.toIndex(x.IndexName, indexWriteUnits(x, old, new))
@@ -52,14 +52,14 @@ func (c *consumed) write(t *table.Table, old, new attr.Item) {
 // indexWriteUnits follows the five cases of "Global secondary index write capacity": an entry
 // that appears or goes is one write, one that moves is a delete and a put, one that only
 // changes is one write, and one that stays as it is costs nothing.
-func indexWriteUnits(x *table.Index, old, new attr.Item) float64 {
+func indexWriteUnits(x *table.Index, old, new attr.Packed) float64 {
 	before, after := x.Entry(old), x.Entry(new)
 	switch {
-	case before == nil && after == nil:
+	case before == "" && after == "":
 		return 0
-	case before == nil:
+	case before == "":
 		return started(after.Size(), 1<<10)
-	case after == nil:
+	case after == "":
 		return started(before.Size(), 1<<10)
 	case !before.Pick(x.KeyNames()...).Equal(after.Pick(x.KeyNames()...)):
 		return started(before.Size(), 1<<10) + started(after.Size(), 1<<10)

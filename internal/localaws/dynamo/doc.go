@@ -1,7 +1,7 @@
 // Package dynamo is the part of DynamoDB that this project uses, in memory: tables with
 // sparse global secondary indexes, conditional writes, reads, queries and scans.
 //
-//	service := dynamo.New(dynamo.Config{Now: time.Now, Journal: journal})
+//	service := dynamo.New(dynamo.Config{Now: time.Now, Journal: journal}) // func(encode) error
 //	answer, cost, err := service.Do("PutItem", body, table.Present)
 //	err = service.Replay(record)     // what Journal was given, after a restart
 //	err = service.Snapshot(emit)     // the state as records, without history

@@ -30,11 +30,12 @@ type rig struct {
 
 func newRig() *rig {
 	r := &rig{}
-	r.Service = dynamo.New(dynamo.Config{Now: func() time.Time { return time.Unix(1900000000, 0) }, Journal: func(record []byte) error {
-		if r.broken == nil {
-			r.journal = append(r.journal, slices.Clone(record))
+	r.Service = dynamo.New(dynamo.Config{Now: func() time.Time { return time.Unix(1900000000, 0) }, Journal: func(encode func() ([]byte, error)) error {
+		record, err := encode()
+		if err == nil && r.broken == nil {
+			r.journal = append(r.journal, record)
 		}
-		return r.broken
+		return errors.Join(err, r.broken)
 	}})
 	return r
 }

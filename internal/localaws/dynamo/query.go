@@ -39,10 +39,10 @@ type scanInput struct {
 
 // pageOutput is the answer of both. Items is left out when only the count was asked for.
 type pageOutput struct {
-	Items            *[]attr.Item `json:",omitzero"`
+	Items            *[]attr.Packed `json:",omitzero"`
 	Count            int
 	ScannedCount     int
-	LastEvaluatedKey attr.Item         `json:",omitempty"`
+	LastEvaluatedKey attr.Packed       `json:",omitempty"`
 	ConsumedCapacity *consumedCapacity `json:",omitempty"`
 }
 
@@ -249,7 +249,7 @@ func (r *reading) checkStart() error {
 
 // pseudo is a row that stands where the start key does; the item may be gone by now.
 func (r *reading) pseudo(start attr.Item) *table.Row {
-	return &table.Row{Item: start, Key: r.t.KeyText(start)}
+	return &table.Row{Item: attr.Pack(start), Key: r.t.KeyText(start)}
 }
 
 // maxPage is what one Query or Scan returns at most, in bytes.
@@ -258,7 +258,7 @@ const maxPage = 1 << 20
 // page evaluates rows until the limit, the page size or their end (D4). Limit and size count
 // what was looked at, before the filter.
 func (r *reading) page(rows iter.Seq[*table.Row]) (answer, error) {
-	items := []attr.Item{}
+	items := []attr.Packed{}
 	out := pageOutput{}
 	size := 0
 	var last *table.Row

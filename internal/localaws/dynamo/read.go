@@ -16,7 +16,7 @@ type getItemInput struct {
 }
 
 type getItemOutput struct {
-	Item             attr.Item         `json:",omitempty"`
+	Item             attr.Packed       `json:",omitempty"`
 	ConsumedCapacity *consumedCapacity `json:",omitempty"`
 }
 
@@ -60,9 +60,9 @@ func (r *request) projection(a attributes, text *string) (*expression.Projection
 	return projection, r.finish(placeholders)
 }
 
-// readItem returns the item with the key, or nil, and adds what that takes: a key without an
+// readItem returns the item with the key, or the empty one, and adds what that takes: a key without an
 // item costs as much as the smallest one.
-func readItem(t *table.Table, key attr.Item, consistent bool, behind int, cost *consumed) attr.Item {
+func readItem(t *table.Table, key attr.Item, consistent bool, behind int, cost *consumed) attr.Packed {
 	if consistent {
 		behind = table.Present
 	}

@@ -17,8 +17,9 @@ import (
 
 // Config says what a service needs from its surroundings. Both fields are required.
 type Config struct {
-	Now     func() time.Time          // for creation dates
-	Journal func(record []byte) error // makes a record durable; called in the order of effects
+	Now func() time.Time // for creation dates
+	// Journal makes a record durable, which encode returns; called in the order of effects.
+	Journal func(encode func() ([]byte, error)) error
 }
 
 // Service holds the tables. Its methods may be called concurrently.
@@ -56,7 +57,19 @@ func (s *Service) Do(operation string, body []byte, behind int) (any, Cost, erro
 	if run == nil {
 		return nil, Cost{}, wire.NotImplemented("DynamoDB " + operation)
 	}
-	call := &request{operation: operation, body: body}
+	return carryOut(run, &request{operation: operation, body: body})
+}
+
+// BatchGetHalf carries out a BatchGetItem for the first half of its keys; the others are its
+// UnprocessedKeys. DynamoDB answers like that when a part of a table is over its throughput.
+func (s *Service) BatchGetHalf(body []byte) (any, Cost, error) {
+	run := func(r *request) (answer, error) {
+		return s.batchGetItem(r, table.Present, func(keys int) int { return keys / 2 })
+	}
+	return carryOut(run, &request{operation: "BatchGetItem", body: body})
+}
+
+func carryOut(run func(*request) (answer, error), call *request) (any, Cost, error) {
 	out, err := run(call)
 	cost := Cost{BareNames: call.bareNames}
 	for _, consumed := range out.costs {
@@ -78,7 +91,7 @@ func (s *Service) operation(name string, behind int) func(*request) (answer, err
 	case "GetItem":
 		return func(r *request) (answer, error) { return s.getItem(r, behind) }
 	case "BatchGetItem":
-		return func(r *request) (answer, error) { return s.batchGetItem(r, behind) }
+		return func(r *request) (answer, error) { return s.batchGetItem(r, behind, whole) }
 	case "Query":
 		return func(r *request) (answer, error) { return s.query(r, behind) }
 	case "Scan":
@@ -161,20 +174,16 @@ type ttlRecord struct {
 
 // written is one item put, or the key of one deleted.
 type written struct {
-	Table  string    `json:"t"`
-	Put    attr.Item `json:"p,omitzero"`
-	Delete attr.Item `json:"d,omitzero"`
+	Table  string      `json:"t"`
+	Put    attr.Packed `json:"p,omitzero"`
+	Delete attr.Packed `json:"d,omitzero"`
 }
 
 // commit journals a step and then carries it out. The caller holds the lock, so that the
 // journal has the order of the effects (D2). A crash between the two leaves the step to
 // Replay.
 func (s *Service) commit(step record) error {
-	line, err := json.Marshal(step)
-	if err == nil {
-		err = s.config.Journal(line)
-	}
-	if err != nil {
+	if err := s.config.Journal(func() ([]byte, error) { return json.Marshal(step) }); err != nil {
 		return wire.Internal(err.Error())
 	}
 	return s.apply(step)
@@ -200,7 +209,7 @@ func (s *Service) apply(step record) error {
 		if t == nil {
 			return fmt.Errorf("a write to table %q, which is not there", write.Table)
 		}
-		if write.Put != nil {
+		if write.Put != "" {
 			t.Put(write.Put)
 		} else {
 			t.Delete(write.Delete)

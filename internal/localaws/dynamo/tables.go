@@ -77,7 +77,7 @@ func describe(t *table.Table, status string) tableDescription {
 	for _, x := range t.Indexes {
 		d := describedIndex{IndexName: x.IndexName, IndexArn: arn + "/index/" + x.IndexName, IndexStatus: "ACTIVE",
 			KeySchema: x.KeySchema, Projection: x.Projection, ProvisionedThroughput: described(x.ProvisionedThroughput)}
-		d.ItemCount, d.IndexSizeBytes = x.Count(func(item attr.Item) int { return x.Entry(item).Size() })
+		d.ItemCount, d.IndexSizeBytes = x.Count(func(item attr.Packed) int { return x.Entry(item).Size() })
 		out.GlobalSecondaryIndexes = append(out.GlobalSecondaryIndexes, d)
 	}
 	return out

@@ -1,7 +1,6 @@
 package dynamo
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -14,8 +13,8 @@ import (
 // write is one parsed single-item write.
 type write struct {
 	table     string
-	key       attr.Item // of an update or delete
-	put       attr.Item // of a put
+	key       attr.Item    // of an update or delete
+	put       *attr.Packed // of a put
 	condition *expression.Condition
 	update    *expression.Update // of an update
 }
@@ -48,7 +47,7 @@ type deleteItemInput struct {
 }
 
 type writeOutput struct {
-	Attributes       attr.Item         `json:",omitempty"`
+	Attributes       attr.Packed       `json:",omitempty"`
 	ConsumedCapacity *consumedCapacity `json:",omitempty"`
 }
 
@@ -60,7 +59,8 @@ func (s *Service) putItem(r *request) (answer, error) {
 	if in.Item == nil {
 		return answer{}, missing("Item")
 	}
-	return s.single(r, in.writeOptions, write{put: in.Item}, nil, "NONE", "ALL_OLD")
+	item := attr.Pack(in.Item)
+	return s.single(r, in.writeOptions, write{put: &item}, nil, "NONE", "ALL_OLD")
 }
 
 func (s *Service) updateItem(r *request) (answer, error) {
@@ -146,7 +146,7 @@ func (s *Service) single(r *request, options writeOptions, w write, update *stri
 	if refused, ok := err.(*wire.Error); ok && refused.Code == wire.CodeConditional {
 		// A failed condition is billed like the write, without its indexes (D5).
 		cost.base = started(max(old.Size(), new.Size()), 1<<10)
-		if options.ReturnValuesOnConditionCheckFailure == "ALL_OLD" && old != nil {
+		if options.ReturnValuesOnConditionCheckFailure == "ALL_OLD" && old != "" {
 			refused.Fields = map[string]any{"Item": old} // D3
 		}
 		return answer{costs: []*consumed{cost}}, refused
@@ -164,16 +164,16 @@ func (s *Service) single(r *request, options writeOptions, w write, update *stri
 	return answer{out, []*consumed{cost}}, nil
 }
 
-// evaluate returns the item before and after the write, either of which may be nil. With a
+// evaluate returns the item before and after the write, either of which may be empty. With a
 // failed condition both are returned beside the error, the latter as it would have been.
-func evaluate(t *table.Table, w write) (old, new attr.Item, err error) {
+func evaluate(t *table.Table, w write) (old, new attr.Packed, err error) {
 	if err := checkWrite(t, w); err != nil {
-		return nil, nil, err
+		return "", "", err
 	}
 	var impossible error
 	switch {
 	case w.put != nil:
-		old, new = t.Get(w.put), w.put
+		old, new = t.Get(*w.put), *w.put
 	case w.update != nil:
 		old = t.Get(w.key)
 		new, impossible = updated(t, w, old)
@@ -192,7 +192,7 @@ func evaluate(t *table.Table, w write) (old, new attr.Item, err error) {
 func checkWrite(t *table.Table, w write) error {
 	switch {
 	case w.put != nil:
-		return t.CheckItem(w.put)
+		return t.CheckItem(*w.put)
 	case w.update != nil:
 		return checkUpdate(t, w)
 	}
@@ -212,33 +212,33 @@ func checkUpdate(t *table.Table, w write) error {
 }
 
 // updated is the item that the update makes of old, or of nothing but the key.
-func updated(t *table.Table, w write, old attr.Item) (attr.Item, error) {
+func updated(t *table.Table, w write, old attr.Packed) (attr.Packed, error) {
 	base := old
-	if base == nil {
-		base = maps.Clone(w.key)
+	if base == "" {
+		base = attr.Pack(w.key)
 	}
 	new, err := w.update.Apply(base)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	if new.Size() > table.MaxItem {
-		return nil, wire.Invalid("Item size to update has exceeded the maximum allowed size")
+		return "", wire.Invalid("Item size to update has exceeded the maximum allowed size")
 	}
 	return new, t.CheckItem(new)
 }
 
 // stepOf is the journal's form of old becoming new; nil when nothing is there before or after.
-func stepOf(t *table.Table, old, new attr.Item) *written {
+func stepOf(t *table.Table, old, new attr.Packed) *written {
 	switch {
-	case new != nil:
+	case new != "":
 		return &written{Table: t.Name, Put: new}
-	case old != nil:
+	case old != "":
 		return &written{Table: t.Name, Delete: old.Pick(t.KeyNames()...)}
 	}
 	return nil
 }
 
-func (w write) returned(wanted string, old, new attr.Item) attr.Item {
+func (w write) returned(wanted string, old, new attr.Packed) attr.Packed {
 	switch wanted {
 	case "ALL_OLD":
 		return old
@@ -249,5 +249,5 @@ func (w write) returned(wanted string, old, new attr.Item) attr.Item {
 	case "UPDATED_NEW":
 		return w.update.Changed(new)
 	}
-	return nil
+	return ""
 }

@@ -10,16 +10,16 @@ import (
 
 // computed is the right side of SET. It is evaluated against the item before the update.
 type computed interface {
-	compute(old attr.Item) (attr.Value, error)
+	compute(old attr.Attributes) (attr.Value, error)
 }
 
 type constant attr.Value
 
-func (c constant) compute(attr.Item) (attr.Value, error) { return attr.Value(c), nil }
+func (c constant) compute(attr.Attributes) (attr.Value, error) { return attr.Value(c), nil }
 
 type reference Path
 
-func (r reference) compute(old attr.Item) (attr.Value, error) {
+func (r reference) compute(old attr.Attributes) (attr.Value, error) {
 	value, ok := Path(r).value(old)
 	if !ok {
 		return value, wire.Invalid("The provided expression refers to an attribute that does not exist in the item")
@@ -33,7 +33,7 @@ type fallback struct {
 	or   computed
 }
 
-func (f fallback) compute(old attr.Item) (attr.Value, error) {
+func (f fallback) compute(old attr.Attributes) (attr.Value, error) {
 	if value, ok := f.path.value(old); ok {
 		return value, nil
 	}
@@ -43,7 +43,7 @@ func (f fallback) compute(old attr.Item) (attr.Value, error) {
 // concatenation is list_append.
 type concatenation struct{ left, right computed }
 
-func (c concatenation) compute(old attr.Item) (attr.Value, error) {
+func (c concatenation) compute(old attr.Attributes) (attr.Value, error) {
 	left, right, err := pair(c.left, c.right, attr.List, old)
 	if err != nil {
 		return attr.Value{}, err
@@ -56,7 +56,7 @@ type arithmetic struct {
 	subtract    bool
 }
 
-func (a arithmetic) compute(old attr.Item) (attr.Value, error) {
+func (a arithmetic) compute(old attr.Attributes) (attr.Value, error) {
 	left, right, err := pair(a.left, a.right, attr.Numeric, old)
 	if err != nil {
 		return attr.Value{}, err
@@ -69,7 +69,7 @@ func (a arithmetic) compute(old attr.Item) (attr.Value, error) {
 	return attr.OfNumber(result), err
 }
 
-func pair(left, right computed, kind attr.Kind, old attr.Item) (l, r attr.Value, err error) {
+func pair(left, right computed, kind attr.Kind, old attr.Attributes) (l, r attr.Value, err error) {
 	if l, err = left.compute(old); err != nil {
 		return l, r, err
 	}
@@ -91,9 +91,24 @@ func wrongPath() error {
 }
 
 // Apply returns old with the update carried out. Old is left as it is (X2), and every
-// operand is read from it (X3).
-func (u *Update) Apply(old attr.Item) (attr.Item, error) {
-	item := maps.Clone(old)
+// operand is read from it (X3). Only the attributes that the update names are unpacked.
+func (u *Update) Apply(old attr.Packed) (attr.Packed, error) {
+	names := make([]string, len(u.actions))
+	for i, action := range u.actions {
+		names[i] = action.path[0].Name
+	}
+	item, err := u.apply(old, old.Pick(names...).Item())
+	if err != nil {
+		return "", err
+	}
+	return old.With(names, item), nil
+}
+
+// apply carries the update out on item, which has the attributes of old that the update names.
+func (u *Update) apply(old attr.Attributes, item attr.Item) (attr.Item, error) {
+	if item == nil {
+		item = attr.Item{}
+	}
 	actions := slices.Clone(u.actions)
 	// An assignment past the end of a list appends, so lower indexes go first.
 	slices.SortStableFunc(actions, func(a, b action) int {
@@ -119,7 +134,7 @@ func (u *Update) Apply(old attr.Item) (attr.Item, error) {
 var removed = attr.Value{}
 
 // result is the value an action leaves at its path; removed means none, false no change.
-func (a action) result(old attr.Item) (attr.Value, bool, error) {
+func (a action) result(old attr.Attributes) (attr.Value, bool, error) {
 	switch a.verb {
 	case set:
 		value, err := a.value.compute(old)
@@ -161,7 +176,8 @@ func without(set, other []string) []string {
 	return slices.DeleteFunc(slices.Clone(set), func(member string) bool { return slices.Contains(other, member) })
 }
 
-// write returns item with value at path, copying what lies on the way.
+// write returns item with value at path. It changes item itself, which is its caller's own; what
+// lies deeper is copied on the way.
 func write(item attr.Item, path Path, value attr.Value) (attr.Item, error) {
 	name := path[0].Name
 	if len(path) > 1 {
@@ -174,13 +190,12 @@ func write(item attr.Item, path Path, value attr.Value) (attr.Item, error) {
 			return nil, err
 		}
 	}
-	out := maps.Clone(item)
 	if value.Kind == removed.Kind {
-		delete(out, name)
+		delete(item, name)
 	} else {
-		out[name] = value
+		item[name] = value
 	}
-	return out, nil
+	return item, nil
 }
 
 func writeInto(parent attr.Value, path Path, value attr.Value) (attr.Value, error) {
@@ -188,7 +203,7 @@ func writeInto(parent attr.Value, path Path, value attr.Value) (attr.Value, erro
 		if parent.Kind != attr.Map {
 			return parent, wrongPath()
 		}
-		content, err := write(parent.Map, path, value)
+		content, err := write(maps.Clone(parent.Map), path, value)
 		return attr.Value{Kind: attr.Map, Map: content}, err
 	}
 	if parent.Kind != attr.List {

@@ -9,9 +9,9 @@ import (
 // Condition is a parsed ConditionExpression or FilterExpression.
 type Condition struct{ root predicate }
 
-// Holds reports whether the item meets the condition. A missing item is a nil Item, and a
+// Holds reports whether the item meets the condition. A missing item has no attributes, and a
 // nil Condition always holds.
-func (c *Condition) Holds(item attr.Item) bool { return c == nil || c.root.holds(item) }
+func (c *Condition) Holds(item attr.Attributes) bool { return c == nil || c.root.holds(item) }
 
 // Condition parses text; kind is the request member it came from, for messages. A nil text
 // yields a nil Condition.

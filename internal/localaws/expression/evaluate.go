@@ -9,21 +9,24 @@ import (
 
 // operand yields a value of an item; false means that the item has none.
 type operand interface {
-	value(item attr.Item) (attr.Value, bool)
+	value(item attr.Attributes) (attr.Value, bool)
 }
 
 // predicate is a condition or a part of one.
 type predicate interface {
-	holds(item attr.Item) bool
+	holds(item attr.Attributes) bool
 }
 
 type literal attr.Value
 
-func (l literal) value(attr.Item) (attr.Value, bool) { return attr.Value(l), true }
+func (l literal) value(attr.Attributes) (attr.Value, bool) { return attr.Value(l), true }
 
 // value follows the path into item.
-func (p Path) value(item attr.Item) (attr.Value, bool) {
-	current, ok := item[p[0].Name]
+func (p Path) value(item attr.Attributes) (attr.Value, bool) {
+	if item == nil {
+		return attr.Value{}, false
+	}
+	current, ok := item.Get(p[0].Name)
 	for _, step := range p[1:] {
 		switch {
 		case !ok:
@@ -42,7 +45,7 @@ func (p Path) value(item attr.Item) (attr.Value, bool) {
 // size is the length of a string, binary, set, list or map; other kinds have none.
 type size struct{ of operand }
 
-func (s size) value(item attr.Item) (attr.Value, bool) {
+func (s size) value(item attr.Attributes) (attr.Value, bool) {
 	v, ok := s.of.value(item)
 	if !ok {
 		return attr.Value{}, false
@@ -65,15 +68,15 @@ func (s size) value(item attr.Item) (attr.Value, bool) {
 
 type both struct{ left, right predicate }
 
-func (b both) holds(item attr.Item) bool { return b.left.holds(item) && b.right.holds(item) }
+func (b both) holds(item attr.Attributes) bool { return b.left.holds(item) && b.right.holds(item) }
 
 type either struct{ left, right predicate }
 
-func (e either) holds(item attr.Item) bool { return e.left.holds(item) || e.right.holds(item) }
+func (e either) holds(item attr.Attributes) bool { return e.left.holds(item) || e.right.holds(item) }
 
 type negated struct{ inner predicate }
 
-func (n negated) holds(item attr.Item) bool { return !n.inner.holds(item) }
+func (n negated) holds(item attr.Attributes) bool { return !n.inner.holds(item) }
 
 type comparison struct {
 	operator    string
@@ -81,7 +84,7 @@ type comparison struct {
 }
 
 // X4: with a missing side, or across kinds, everything but <> is false.
-func (c comparison) holds(item attr.Item) bool {
+func (c comparison) holds(item attr.Attributes) bool {
 	left, lok := c.left.value(item)
 	right, rok := c.right.value(item)
 	if !lok || !rok {
@@ -110,7 +113,7 @@ func (c comparison) holds(item attr.Item) bool {
 
 type between struct{ operand, low, high operand }
 
-func (b between) holds(item attr.Item) bool {
+func (b between) holds(item attr.Attributes) bool {
 	return comparison{">=", b.operand, b.low}.holds(item) && comparison{"<=", b.operand, b.high}.holds(item)
 }
 
@@ -119,7 +122,7 @@ type membership struct {
 	candidates []operand
 }
 
-func (m membership) holds(item attr.Item) bool {
+func (m membership) holds(item attr.Attributes) bool {
 	return slices.ContainsFunc(m.candidates, func(candidate operand) bool {
 		return comparison{"=", m.operand, candidate}.holds(item)
 	})
@@ -130,7 +133,7 @@ type exists struct {
 	want    bool
 }
 
-func (e exists) holds(item attr.Item) bool {
+func (e exists) holds(item attr.Attributes) bool {
 	_, ok := e.operand.value(item)
 	return ok == e.want
 }
@@ -140,14 +143,14 @@ type hasKind struct {
 	kind    attr.Kind
 }
 
-func (h hasKind) holds(item attr.Item) bool {
+func (h hasKind) holds(item attr.Attributes) bool {
 	v, ok := h.operand.value(item)
 	return ok && v.Kind == h.kind
 }
 
 type beginsWith struct{ operand, prefix operand }
 
-func (b beginsWith) holds(item attr.Item) bool {
+func (b beginsWith) holds(item attr.Attributes) bool {
 	v, vok := b.operand.value(item)
 	prefix, pok := b.prefix.value(item)
 	return vok && pok && v.Kind == prefix.Kind && (v.Kind == attr.String || v.Kind == attr.Binary) && strings.HasPrefix(v.Text, prefix.Text)
@@ -155,7 +158,7 @@ func (b beginsWith) holds(item attr.Item) bool {
 
 type contains struct{ operand, element operand }
 
-func (c contains) holds(item attr.Item) bool {
+func (c contains) holds(item attr.Attributes) bool {
 	v, vok := c.operand.value(item)
 	element, eok := c.element.value(item)
 	if !vok || !eok {

@@ -68,11 +68,11 @@ func project(paths []Path) *Projection {
 
 // Of returns the parts of item that the paths lead to. Elements of a list keep their order
 // and close up.
-func (p *Projection) Of(item attr.Item) attr.Item {
-	if p == nil || item == nil {
+func (p *Projection) Of(item attr.Packed) attr.Packed {
+	if p == nil || item == "" {
 		return item
 	}
-	return p.root.ofMap(item)
+	return attr.Pack(p.root.ofMap(item.Item()))
 }
 
 func (b *branch) ofMap(item attr.Item) attr.Item {

@@ -76,10 +76,7 @@ func (u *Update) Paths() []Path {
 }
 
 // Changed returns the parts of item that the update writes to: UPDATED_OLD and UPDATED_NEW.
-func (u *Update) Changed(item attr.Item) attr.Item {
-	if item == nil {
-		return nil
-	}
+func (u *Update) Changed(item attr.Packed) attr.Packed {
 	return project(u.Paths()).Of(item)
 }
 

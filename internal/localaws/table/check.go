@@ -26,9 +26,10 @@ func (t *Table) CheckKey(key attr.Item) error {
 	return t.checkKeySize(key)
 }
 
-func (t *Table) checkKeySize(item attr.Item) error {
+func (t *Table) checkKeySize(item attr.Attributes) error {
 	for _, name := range t.KeyNames() {
-		if err := checkKeyValue(name, item[name], name == t.Hash()); err != nil {
+		value, _ := item.Get(name)
+		if err := checkKeyValue(name, value, name == t.Hash()); err != nil {
 			return err
 		}
 	}
@@ -61,10 +62,10 @@ func lower(kind attr.Kind) string {
 
 // CheckItem makes sure that item may be stored: its keys, the keys of the indexes it would
 // be in, and its size.
-func (t *Table) CheckItem(item attr.Item) error {
+func (t *Table) CheckItem(item attr.Packed) error {
 	kinds := t.Kinds()
 	for _, name := range t.KeyNames() {
-		value, ok := item[name]
+		value, ok := item.Get(name)
 		if !ok {
 			return wire.Invalid("One or more parameter values were invalid: Missing the key %s in the item", name)
 		}
@@ -77,7 +78,7 @@ func (t *Table) CheckItem(item attr.Item) error {
 	}
 	for _, x := range t.Indexes {
 		for _, name := range x.KeyNames() {
-			value, ok := item[name]
+			value, ok := item.Get(name)
 			if !ok {
 				continue
 			}

@@ -12,7 +12,7 @@ import (
 
 // Row is one stored item. Rows are immutable: a write puts a new row in the old one's place.
 type Row struct {
-	Item attr.Item
+	Item attr.Packed
 	Key  string // the table's primary key as text, equal exactly when the keys are
 }
 
@@ -34,24 +34,33 @@ func newCollection(hash, sortBy string) *Collection {
 }
 
 // covers reports whether the item has the collection's key attributes (T2).
-func (c *Collection) covers(item attr.Item) bool {
-	_, hash := item[c.Hash]
-	_, sorted := item[c.SortBy]
-	return hash && (sorted || c.SortBy == "")
+func (c *Collection) covers(item attr.Packed) bool {
+	if _, ok := item.Get(c.Hash); !ok {
+		return false
+	}
+	_, ok := item.Get(c.SortBy)
+	return ok || c.SortBy == ""
 }
 
 // PartitionOf is the partition that the item is in, as text.
-func (c *Collection) PartitionOf(item attr.Item) string { return item[c.Hash].KeyText() }
+func (c *Collection) PartitionOf(item attr.Attributes) string {
+	hash, _ := item.Get(c.Hash)
+	return hash.KeyText()
+}
 
-// compare orders rows of one partition; rows of an index may share a range value, so the
-// primary key decides between them.
-func (c *Collection) compare(a, b *Row) int {
-	if c.SortBy != "" {
-		if order := attr.Compare(a.Item[c.SortBy], b.Item[c.SortBy]); order != 0 {
-			return order
+// place is where r stands, or would stand, among the rows of one partition, in order of their
+// range value. Rows of an index may share it, so the primary key decides between them.
+func (c *Collection) place(rows []*Row, r *Row) (at int, found bool) {
+	mine, _ := r.Item.Get(c.SortBy)
+	return slices.BinarySearchFunc(rows, r, func(other, _ *Row) int {
+		if c.SortBy != "" {
+			theirs, _ := other.Item.Get(c.SortBy)
+			if order := attr.Compare(theirs, mine); order != 0 {
+				return order
+			}
 		}
-	}
-	return strings.Compare(a.Key, b.Key)
+		return strings.Compare(other.Key, r.Key)
+	})
 }
 
 func (c *Collection) insert(r *Row) {
@@ -63,7 +72,7 @@ func (c *Collection) insert(r *Row) {
 	if !known {
 		c.ordered = nil
 	}
-	at, _ := slices.BinarySearchFunc(rows, r, c.compare)
+	at, _ := c.place(rows, r)
 	c.partitions[partition] = slices.Insert(rows, at, r)
 }
 
@@ -73,7 +82,7 @@ func (c *Collection) remove(r *Row) {
 	}
 	partition := c.PartitionOf(r.Item)
 	rows := c.partitions[partition]
-	at, found := slices.BinarySearchFunc(rows, r, c.compare)
+	at, found := c.place(rows, r)
 	if !found {
 		panic(fmt.Sprintf("row %q is missing from the collection by %q", r.Key, c.Hash))
 	}
@@ -107,7 +116,7 @@ func Spread(partition string) string {
 }
 
 // Count returns how many rows there are, and the sum of what size makes of them.
-func (c *Collection) Count(size func(attr.Item) int) (rows, bytes int) {
+func (c *Collection) Count(size func(attr.Packed) int) (rows, bytes int) {
 	for _, partition := range c.partitions {
 		for _, r := range partition {
 			rows++
@@ -120,7 +129,7 @@ func (c *Collection) Count(size func(attr.Item) int) (rows, bytes int) {
 // Beyond is the part of rows that comes after start in the direction of reading. Start need
 // not be among them: its item may be gone by now.
 func (c *Collection) Beyond(rows []*Row, start *Row, descending bool) []*Row {
-	at, found := slices.BinarySearchFunc(rows, start, c.compare)
+	at, found := c.place(rows, start)
 	if descending {
 		return rows[:at]
 	}

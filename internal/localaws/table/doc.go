@@ -15,7 +15,8 @@
 //	    change either.
 //	T2  An index has an entry for an item exactly while the item has all of the index's key
 //	    attributes.
-//	T3  Rows are immutable, so that what a reader took away stays as it was.
+//	T3  Rows are immutable, so that what a reader took away stays as it was. They are kept in
+//	    the compact form of attr.Packed: a row takes little more memory than it has bytes.
 //	T4  A state of up to 64 writes ago can be read, of an item and of a partition of the
 //	    table or an index: what an eventually consistent read may see.
 //

@@ -33,7 +33,7 @@ func (h *history) last(n int) []change {
 }
 
 // GetBehind is Get as of behind writes ago.
-func (t *Table) GetBehind(key attr.Item, behind int) attr.Item {
+func (t *Table) GetBehind(key attr.Attributes, behind int) attr.Packed {
 	text := t.KeyText(key)
 	current := t.rows[text]
 	for _, c := range t.past.last(behind) {
@@ -42,7 +42,7 @@ func (t *Table) GetBehind(key attr.Item, behind int) attr.Item {
 		}
 	}
 	if current == nil {
-		return nil
+		return ""
 	}
 	return current.Item
 }
@@ -58,12 +58,12 @@ func (t *Table) Partition(c *Collection, partition string, behind int) []*Row {
 	rows = slices.Clone(rows)
 	for _, change := range t.past.last(behind) {
 		if here(change.new) {
-			if at, found := slices.BinarySearchFunc(rows, change.new, c.compare); found {
+			if at, found := c.place(rows, change.new); found {
 				rows = slices.Delete(rows, at, at+1)
 			}
 		}
 		if here(change.old) {
-			at, _ := slices.BinarySearchFunc(rows, change.old, c.compare)
+			at, _ := c.place(rows, change.old)
 			rows = slices.Insert(rows, at, change.old)
 		}
 	}

@@ -1,8 +1,8 @@
 package table
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/countersign-mcp/countersign/internal/localaws/attr"
@@ -39,11 +39,11 @@ func New(d Definition) *Table {
 	return t
 }
 
-// Entry is the part of item that the index holds; nil when it holds none of it.
-func (x *Index) Entry(item attr.Item) attr.Item {
+// Entry is the part of item that the index holds; empty when it holds none of it.
+func (x *Index) Entry(item attr.Packed) attr.Packed {
 	switch {
-	case item == nil || !x.covers(item):
-		return nil
+	case !x.covers(item):
+		return ""
 	case x.keep == nil:
 		return item
 	}
@@ -61,31 +61,33 @@ func (t *Table) Index(name string) *Index {
 }
 
 // KeyText is the primary key of item as text.
-func (t *Table) KeyText(item attr.Item) string {
-	hash := item[t.Hash()].KeyText()
-	text := fmt.Sprintf("%d:%s", len(hash), hash)
+func (t *Table) KeyText(item attr.Attributes) string {
+	value, _ := item.Get(t.Hash())
+	hash := value.KeyText()
+	text := strconv.Itoa(len(hash)) + ":" + hash
 	if sortKey := t.SortKey(); sortKey != "" {
-		text += item[sortKey].KeyText()
+		value, _ := item.Get(sortKey)
+		text += value.KeyText()
 	}
 	return text
 }
 
-// Get returns the item with the key, or nil.
-func (t *Table) Get(key attr.Item) attr.Item {
+// Get returns the item with the key; empty when there is none.
+func (t *Table) Get(key attr.Attributes) attr.Packed {
 	if r := t.rows[t.KeyText(key)]; r != nil {
 		return r.Item
 	}
-	return nil
+	return ""
 }
 
 // Put stores item in place of the one with its key.
-func (t *Table) Put(item attr.Item) {
+func (t *Table) Put(item attr.Packed) {
 	r := &Row{Item: item, Key: t.KeyText(item)}
 	t.replace(t.rows[r.Key], r)
 }
 
 // Delete removes the item with the key; a key that is not there is no change.
-func (t *Table) Delete(key attr.Item) {
+func (t *Table) Delete(key attr.Attributes) {
 	if old := t.rows[t.KeyText(key)]; old != nil {
 		t.replace(old, nil)
 	}

@@ -24,19 +24,24 @@ func small(t *testing.T) *table.Table {
 	return table.New(d)
 }
 
-func item(pairs ...string) attr.Item {
+func item(pairs ...string) attr.Packed {
 	out := attr.Item{}
 	for i := 0; i < len(pairs); i += 2 {
 		out[pairs[i]] = attr.OfString(pairs[i+1])
 	}
-	return out
+	return attr.Pack(out)
+}
+
+func text(item attr.Packed, name string) string {
+	value, _ := item.Get(name)
+	return value.Text
 }
 
 // keys are the sort keys of a partition, as of some writes ago.
 func keys(t *table.Table, c *table.Collection, partition string, behind int) string {
 	var out []string
 	for _, r := range t.Partition(c, partition, behind) {
-		out = append(out, r.Item["k"].Text)
+		out = append(out, text(r.Item, "k"))
 	}
 	return strings.Join(out, " ")
 }
@@ -50,7 +55,7 @@ func TestKeysThatOnlyLookAlike(t *testing.T) {
 	if s.Len() != 4 {
 		t.Fatalf("four keys are %d items", s.Len())
 	}
-	if got := s.Get(item("p", "ab", "k", "c"))["v"].Text; got != "ab/c" {
+	if got := text(s.Get(item("p", "ab", "k", "c")), "v"); got != "ab/c" {
 		t.Errorf("the item of ab and c is that of %s", got)
 	}
 }
@@ -67,7 +72,7 @@ func TestEntries(t *testing.T) {
 	if got := x.Entry(full); !got.Equal(item("p", "a", "k", "1", "q", "open", "kept", "yes")) {
 		t.Errorf("the entry is %v", got)
 	}
-	if got := x.Entry(item("p", "a", "k", "1", "kept", "yes")); got != nil {
+	if got := x.Entry(item("p", "a", "k", "1", "kept", "yes")); got != "" {
 		t.Errorf("an item without q has the entry %v", got)
 	}
 	s.Put(full)
@@ -94,7 +99,7 @@ func TestPast(t *testing.T) {
 	}
 	key := item("p", "a", "k", "1")
 	for behind, want := range map[int]int{table.Present: 299, 1: 298, 64: 235, 65: 235, 1000: 235} {
-		if got := s.GetBehind(key, behind)["n"].Text; got != fmt.Sprint(want) {
+		if got := text(s.GetBehind(key, behind), "n"); got != fmt.Sprint(want) {
 			t.Errorf("%d writes ago n was %s, want %d", behind, got, want)
 		}
 	}
@@ -106,7 +111,7 @@ func TestPast(t *testing.T) {
 	if got := keys(s, s.Ordered, "Sb", 2); got != "" {
 		t.Errorf("two writes ago partition b held %q", got)
 	}
-	if got := s.GetBehind(item("p", "c", "k", "1"), 5); got != nil {
+	if got := s.GetBehind(item("p", "c", "k", "1"), 5); got != "" {
 		t.Errorf("an item that never was reads %v", got)
 	}
 }
