@@ -35,6 +35,8 @@ var changing = []struct {
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "127.0.0.1:PORT"},
 	{regexp.MustCompile(`("h": ?"|head )[A-Za-z0-9_-]{32}`), "${1}HEAD"},
 	{regexp.MustCompile(`(\\?"o?w\\?": ?\\?")[A-Za-z0-9_-]{12}`), "${1}NONCE"},
+	{regexp.MustCompile(`(\\?"ru\\?": ?\\?")[A-Za-z0-9_-]{22}`), "${1}REQUEST"},
+	{regexp.MustCompile(`(\\?"d\\?": ?\\?")[A-Za-z0-9_-]{43}`), "${1}DIGEST"},
 	{regexp.MustCompile(`("jti": ?")[A-Za-z0-9_-]+`), "${1}JTI"},
 	{regexp.MustCompile(`"q": ?"o#[0-3]"`), `"q":"o#SHARD"`},
 	{regexp.MustCompile(`((?:review_code\\?": ?\\?"|code +|Review code: |--code ))[0-9a-f]{8}\b`), "${1}CODE"},

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/countersign-mcp/countersign/internal/ledger"
+	"github.com/countersign-mcp/countersign/internal/ledger/history"
 )
 
 // row is an invocation's item as it is stored, with plain values: bytes that are text as text, digests in hex.
@@ -74,6 +75,17 @@ func (r *running) row(t *testing.T, id string) row {
 		}
 	}
 	return out
+}
+
+// decisionOf returns the digest of what is decided, which the row's first event has.
+func decisionOf(t *testing.T, r row) string {
+	t.Helper()
+	texts, _ := r["e"].([]string)
+	events, err := history.Parse(texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return history.Decision(events)
 }
 
 // json writes a row with its attributes in alphabetical order.

@@ -256,7 +256,7 @@ func (s *scenario) status(name, id string, holds string) {
 func (s *scenario) approve(id string) {
 	s.t.Helper()
 	row := s.gateway.row(s.t, id)
-	out, err := s.countersign("approve", id, "--code", row["dc"].(string)[:8], "--as", "ana")
+	out, err := s.countersign("approve", id, "--code", decisionOf(s.t, row)[:8], "--as", "ana")
 	if err != nil {
 		s.t.Fatalf("approve: %v\n%s", err, out)
 	}

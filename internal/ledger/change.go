@@ -18,7 +18,7 @@ type Change struct {
 	Remove []row.Field
 }
 
-// Condition returns every condition of the write. All must hold.
+// Condition returns every condition of the write (L1). All must hold.
 func (c Change) Condition() []row.Guard {
 	return append([]row.Guard{
 		{Field: row.State, Op: row.Equal, Value: string(c.From)}, {Field: row.Head, Op: row.Equal, Value: c.Head}}, c.Guards...)

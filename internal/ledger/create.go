@@ -24,6 +24,7 @@ const joinTries = 8
 // fresh means that this very call created it. Only then may a Start be sent. draft.ExpiresAt is required for Park; lease for
 // Start. ErrUnknown: the call may exist now or later; do not send.
 func (l *Ledger) Create(ctx context.Context, draft Invocation, k Kind, by Actor, now, lease time.Time) (inv Invocation, fresh bool, err error) {
+	draft.Fingerprint = ""
 	inv, fresh, err = l.put(ctx, draft, k, by, now, lease, nil)
 	if err != nil || fresh {
 		return inv, fresh, err
@@ -35,15 +36,22 @@ func (l *Ledger) Create(ctx context.Context, draft Invocation, k Kind, by Actor,
 }
 
 // Join makes draft an invocation of partition (Keyer.Joining), unless an identical call of the same caller is open there: then
-// that one is returned, with fresh false, and counted as seen twice. A twin whose time for a decision is over is expired first.
+// that one is returned, with fresh false, and counted as seen twice (L11). A twin whose time for a decision is over is expired first.
 // It is for gated calls without a client key and those that an executor runs: nothing of them has run when they meet, so
 // merging is safe.
 func (l *Ledger) Join(ctx context.Context, partition string, draft Invocation, k Kind, by Actor, now, lease time.Time) (inv Invocation, fresh bool, err error) {
+	return l.JoinFrom(ctx, Meeting(partition), draft, k, by, now, lease)
+}
+
+// JoinFrom is Join where the newest call has just been read (Covered). That it may have moved on since does no harm: it is joined as it
+// was read, or, where it had ended, the next generation is put under the condition that nobody has it.
+func (l *Ledger) JoinFrom(ctx context.Context, seen Newest, draft Invocation, k Kind, by Actor, now, lease time.Time) (inv Invocation, fresh bool, err error) {
+	draft.Fingerprint = ""
 	for range joinTries {
-		newest, err := l.store.Newest(ctx, partition)
+		newest, err := l.newest(ctx, &seen)
 		switch {
 		case errors.Is(err, ErrNotFound):
-			draft.Key = Key{partition, generationSort(1)}
+			draft.Key = Key{seen.partition, generationSort(1)}
 		case err != nil:
 			return Invocation{}, false, fmt.Errorf("looking for an identical open call: %w", err)
 		default:
@@ -66,6 +74,18 @@ func (l *Ledger) Join(ctx context.Context, partition string, draft Invocation, k
 		}
 	}
 	return Invocation{}, false, fmt.Errorf("joining an identical call: %d of them ended meanwhile; try again", joinTries)
+}
+
+// newest returns what seen has, the first time, and reads it from then on.
+func (l *Ledger) newest(ctx context.Context, seen *Newest) (Invocation, error) {
+	if !seen.read {
+		return l.store.Newest(ctx, seen.partition)
+	}
+	seen.read = false
+	if seen.inv.State == "" {
+		return Invocation{}, ErrNotFound
+	}
+	return seen.inv, nil
 }
 
 // expireTwin ends a parked call that nobody decided in time, as the sweep would (R10: by a transition, not by the clock).
@@ -101,6 +121,7 @@ func (l *Ledger) Record(ctx context.Context, draft Invocation, res Result, by Ac
 		}
 		draft.Key = k
 	}
+	draft.Fingerprint = ""
 	res = Result{Kind: res.Kind, Digest: digestOf(res.Body), Size: len(res.Body)}
 	inv, fresh, err := l.put(ctx, draft, Record, by, now, time.Time{}, &res)
 	if err == nil && !fresh {
@@ -142,7 +163,7 @@ func (l *Ledger) put(ctx context.Context, draft Invocation, k Kind, by Actor, no
 			return Invocation{}, false, fmt.Errorf("%w: %s of %s: %w; reading it back: %w", ErrUnknown, k, first.Key.ID(), unsure, err)
 		}
 	}
-	if !stored.holds(nonce) {
+	if !stored.holds(nonce) { // L2
 		if stored.State == "" {
 			return Invocation{}, false, fmt.Errorf("%w: %s of %s: %w", ErrUnknown, k, first.Key.ID(), cause(unsure))
 		}
@@ -177,7 +198,7 @@ func begin(draft Invocation, c Command, nonce string, lim limits) (Invocation, e
 		return Invocation{}, &NotAllowed{inv.Key.ID(), "", c.Kind, reason}
 	}
 	switch {
-	case !c.Kind.creates():
+	case !c.Kind.Creates():
 		return refuse("there is no such call")
 	case inv.Key.ID() == "":
 		return refuse("its key is not one that a Keyer makes")
@@ -185,6 +206,9 @@ func begin(draft Invocation, c Command, nonce string, lim limits) (Invocation, e
 		return refuse("it has to be given time for a decision (ExpiresAt)")
 	case inv.Effect != AtMostOnce && inv.Effect != Idempotent:
 		return refuse(fmt.Sprintf("its effect is %q, not one of at_most_once, idempotent", inv.Effect))
+	}
+	if inv.ApprovalsNeeded == 1 {
+		inv.ApprovalsNeeded = 0 // which means the same, and is not stored
 	}
 	inv.DecisionDigest = inv.ComputeDecisionDigest()
 	ch, err := reduce(inv, c, nonce, lim)

@@ -35,6 +35,9 @@
 //	L12 Of the calls with one effect (Keyer.Effects), one at a time stands for it; another one is made only when that one provably
 //	    did not run and never will.
 //
+// Its parts: transition (states, kinds and the table), history (events, their texts and the chain), row (the stored form), audit (what an
+// auditor checks and exports).
+//
 // Left to others: clocks (every function takes the time), who may approve (gateway), what an answer of the remote means
 // (upstream), when to look at which row again (the sweep in gateway), and the storage itself (memledger, dynamoledger).
 package ledger

@@ -51,7 +51,7 @@ func (l *Ledger) newestOf(ctx context.Context, partition string, now time.Time) 
 // only where fresh is true may a Start be sent.
 //
 // The newest generation is read, and the next one is put under the condition that nobody has it: two that come at once meet on
-// its key, and whichever comes second finds the first, whatever became of it.
+// its key, and whichever comes second finds the first, whatever became of it (L12).
 func (l *Ledger) CreateEffect(ctx context.Context, partition string, draft Invocation, k Kind, by Actor, now, lease time.Time) (inv Invocation, fresh bool, err error) {
 	for range joinTries {
 		newest, err := l.newestOf(ctx, partition, now)

@@ -39,13 +39,18 @@ func (l *Ledger) Due(ctx context.Context, shard int, now time.Time, limit int) (
 	return l.store.Due(ctx, shard, now, limit)
 }
 
+// GetMany reads invocations by their keys, at most MaxBatch and none twice, strongly consistent; those that are not there are left out.
+func (l *Ledger) GetMany(ctx context.Context, keys []Key) ([]Found, error) {
+	return l.store.GetMany(ctx, keys)
+}
+
 // Waiting lists invocations that are parked, approved, run by an executor or in doubt, for people. A hint like Due.
 func (l *Ledger) Waiting(ctx context.Context, limit int) ([]Key, error) {
 	return l.store.Waiting(ctx, limit)
 }
 
-// Scan pages through all invocations. An empty next ends it.
-func (l *Ledger) Scan(ctx context.Context, cursor string, limit int) (items []Invocation, next string, err error) {
+// Scan pages through all invocations. An empty next ends it. A row that cannot be read has its Err.
+func (l *Ledger) Scan(ctx context.Context, cursor string, limit int) (rows []Found, next string, err error) {
 	return l.store.Scan(ctx, cursor, limit)
 }
 
@@ -70,6 +75,25 @@ func (l *Ledger) Granted(ctx context.Context, k Key, now time.Time) (Grant, bool
 		return Grant{}, false, fmt.Errorf("reading a grant: %w", err)
 	}
 	return g, g.ExpiresAt.After(now), nil
+}
+
+// Newest is the newest call of a partition as it was read, or that there is none. Join begins from it instead of reading it again.
+type Newest struct {
+	partition string
+	read      bool
+	inv       Invocation // zero: there is none
+}
+
+// Meeting is a partition (Keyer.Joining) of which nothing was read yet.
+func Meeting(partition string) Newest { return Newest{partition: partition} }
+
+// Covered is Granted, and reads in the same request where identical calls meet, for Join.
+func (l *Ledger) Covered(ctx context.Context, k Key, now time.Time) (g Grant, granted bool, seen Newest, err error) {
+	newest, g, err := l.store.Covered(ctx, k)
+	if err != nil {
+		return Grant{}, false, Newest{}, fmt.Errorf("reading a grant and the call that it may cover: %w", err)
+	}
+	return g, g.ExpiresAt.After(now), Newest{k.Partition, true, newest}, nil
 }
 
 // Revoke deletes a grant. One that is not there is no error.

@@ -56,6 +56,14 @@ func (k Key) ID() ID {
 	return ID(idPrefix + base32Lower().EncodeToString(b))
 }
 
+// String returns the id of the invocation with this key, or, for a key that none can have, its two parts.
+func (k Key) String() string {
+	if id := k.ID(); id != "" {
+		return string(id)
+	}
+	return k.Partition + "/" + k.Sort
+}
+
 // ParseID returns the key behind an id. An id has one spelling only: everything else is refused.
 func ParseID(s string) (Key, error) {
 	text, ok := strings.CutPrefix(s, idPrefix)

@@ -2,55 +2,6 @@ package ledger
 
 import "time"
 
-// State says where an invocation stands and who acts next. States are stored as written and never renumbered.
-type State string
-
-// The states.
-const (
-	// Parked waits for a person. Next: an approver, expiry, or its owner's cancel. A crash here leaves the row as it is.
-	Parked State = "parked"
-	// Approved may be sent, until ApprovalEndsAt. Next: an executor. A crash here leaves it to the next await, dispatch or sweep.
-	Approved State = "approved"
-	// Started has an executor that owns it until Lease. A crash here leaves the outcome unknown (in doubt) or, when the
-	// connection is idempotent, another attempt.
-	Started State = "started"
-	// InDoubt may have run or not; nobody knows. Next: a named person, or the executor that still holds the answer.
-	InDoubt State = "in_doubt"
-	// Completed ran; the result is recorded (or a person attested that it ran). Terminal.
-	Completed State = "completed"
-	// Failed did not complete; Why always says what that means. Terminal.
-	Failed State = "failed"
-	// Declined was refused by a named person; nothing was sent. Terminal.
-	Declined State = "declined"
-	// Expired was answered by nobody in time; nothing was sent. Terminal.
-	Expired State = "expired"
-	// Cancelled was withdrawn by its owner before it started; nothing was sent. Terminal.
-	Cancelled State = "cancelled"
-)
-
-// States returns every state: open ones first, in the order of a call's life.
-func States() []State {
-	return []State{Parked, Approved, Started, InDoubt, Completed, Failed, Declined, Expired, Cancelled}
-}
-
-// Terminal reports whether nothing leaves s.
-func (s State) Terminal() bool {
-	switch s {
-	case Completed, Failed, Declined, Expired, Cancelled:
-		return true
-	}
-	return false
-}
-
-// Open reports whether s is a known state that something can still leave.
-func (s State) Open() bool {
-	switch s {
-	case Parked, Approved, Started, InDoubt:
-		return true
-	}
-	return false
-}
-
 // Effect is what the operator says about running a call twice.
 type Effect string
 
@@ -70,17 +21,6 @@ const (
 	GateAlways Gate = "always" // each call asks
 )
 
-// Why says what a failed invocation means.
-type Why string
-
-// The reasons of Failed.
-const (
-	NotExecuted       Why = "not_executed"       // nothing was sent that the remote could act on
-	DefinitionChanged Why = "definition_changed" // the tool changed after the call was made; nothing was sent
-	OutcomeUnknown    Why = "outcome_unknown"    // a person gave up on an in-doubt call
-	AttestedNotRun    Why = "attested_not_run"   // a person attests that it did not run, and ended it
-)
-
 // How says where a completed invocation's outcome comes from.
 type How string
 
@@ -92,23 +32,6 @@ const (
 
 // Key is the primary key of an invocation's item: attributes p and k (docs/ledger.md, "Item layout").
 type Key struct{ Partition, Sort string }
-
-// Event is one entry of an invocation's history. It is stored as the exact text that Ledger hashed into the head, so that
-// the chain can be checked byte for byte.
-type Event struct {
-	From      State     `json:"f,omitempty"` // empty for the first
-	To        State     `json:"t"`
-	Kind      Kind      `json:"k"`
-	Attempt   int       `json:"n,omitempty"`
-	By        string    `json:"by"`           // who: "principal:...", "approver:ana", "executor", "expire"
-	Proof     string    `json:"pf,omitempty"` // how By was known: "link", "client token", "iam"
-	At        time.Time `json:"-"`            // milliseconds, stored as "at"
-	RequestID string    `json:"rq,omitempty"` // the Lambda request that wrote it
-	Nonce     string    `json:"w"`            // 72 random bits: tells two identical events apart (R2)
-	Reason    string    `json:"why,omitempty"`
-	Digest    string    `json:"dig,omitempty"` // decision digest, result digest: what this event vouches for
-	Text      string    `json:"-"`             // the stored text; set on every event that was read or written
-}
 
 // Result is what the remote answered, or a pointer to it (docs/ledger.md, "Item layout").
 type Result struct {
@@ -166,7 +89,7 @@ type Invocation struct {
 
 	Args             []byte // the exact argument bytes as received; they are shown, digested and sent
 	ArgsDigest       string // SHA-256 of Args, hex
-	Fingerprint      string // jsonx.Fingerprint of Args
+	Fingerprint      string // jsonx.Fingerprint of Args; kept only where calls meet by their effect (CreateEffect): elsewhere the key has it
 	DefinitionDigest string // binds resolved URL, auth path, effect and input schema (attribute dd)
 	Context          []byte // JSON object: the context values this connection uses (attribute cx), or nil
 	Meta             []byte // JSON object: the forwarded _meta (attribute mt), or nil

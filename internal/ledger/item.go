@@ -8,22 +8,60 @@ import (
 	"sync"
 	"time"
 
+	"github.com/countersign-mcp/countersign/internal/ledger/history"
 	"github.com/countersign-mcp/countersign/internal/ledger/row"
 )
 
 // attribute ties a field of Invocation to its stored form, in both directions.
 type attribute = row.Attribute[Invocation]
 
-// keyText stores another item's key.
-func keyText(f row.Field, p func(*Invocation) *Key) attribute {
-	return attribute{Field: f,
-		Get: func(inv *Invocation) (any, bool) { k := *p(inv); return k.Partition + "/" + k.Sort, k != Key{} },
+// grantKey stores the key of the grant: in the call's own partition, which is where it is unless the call has a client key, only the hash
+// of its sort key.
+func grantKey() attribute {
+	return attribute{Field: row.GrantKey,
+		Get: func(inv *Invocation) (any, bool) {
+			k := inv.GrantKey
+			if hash, ok := strings.CutPrefix(k.Sort, grantSort); ok && k.Partition == inv.Key.Partition && !strings.Contains(hash, "/") {
+				return hash, true
+			}
+			return k.Partition + "/" + k.Sort, k != Key{}
+		},
 		Set: func(inv *Invocation, v any) bool {
-			s, _ := v.(string)
-			partition, sort, ok := strings.Cut(s, "/")
-			*p(inv) = Key{partition, sort}
+			s, ok := v.(string)
+			partition, sort, full := strings.Cut(s, "/")
+			if !full {
+				partition, sort = inv.Key.Partition, grantSort+s
+			}
+			inv.GrantKey = Key{partition, sort}
 			return ok
 		}}
+}
+
+// implied is what a row does not store because its history, or another attribute, says it. Where a row has another value, it is stored.
+type implied struct {
+	decision, proof, upstream string
+	created                   time.Time
+	effect                    Effect
+	how                       How
+}
+
+func (inv *Invocation) implied() implied {
+	said := implied{effect: AtMostOnce, decision: history.Decision(inv.Events)} // the more careful one
+	said.upstream, _ = strings.CutPrefix(inv.Tool, inv.Connection+"__")
+	if said.upstream == inv.Tool {
+		said.upstream = ""
+	}
+	if n := len(inv.Events); n > 0 {
+		said.proof, said.created = inv.Events[0].Proof, inv.Events[0].At
+		switch last := inv.Events[n-1]; {
+		case last.To != Completed:
+		case last.Kind == SettleRan:
+			said.how = ByAttested
+		default:
+			said.how = ByResult
+		}
+	}
+	return said
 }
 
 // layout is the whole item but for events, result and index, which Item and FromItem handle themselves.
@@ -71,7 +109,7 @@ func attributes() []attribute {
 		row.Instant(row.DeleteAt, time.Second, func(i *Invocation) *time.Time { return &i.DeleteAt }),
 		row.Instant(row.NotifiedAt, time.Millisecond, func(i *Invocation) *time.Time { return &i.NotifiedAt }),
 		row.Number(row.SeenTwice, func(i *Invocation) *int { return &i.SeenTwice }),
-		keyText(row.GrantKey, func(i *Invocation) *Key { return &i.GrantKey }),
+		grantKey(),
 		row.Text(row.Verified, func(i *Invocation) *string { return &i.Verified }),
 		row.Text(row.Erased, func(i *Invocation) *string { return &i.Erased }),
 	}
@@ -85,6 +123,17 @@ func (inv Invocation) Item() row.Item {
 			it[a.Field] = v
 		}
 	}
+	said := inv.implied()
+	for f, same := range map[row.Field]bool{
+		row.Decision: inv.DecisionDigest == said.decision, row.Proof: inv.Proof == said.proof, row.CreatedAt: inv.CreatedAt.Equal(said.created),
+		row.Effect: inv.Effect == said.effect, row.How: inv.How == said.how, row.UpstreamTool: inv.UpstreamTool == said.upstream,
+	} {
+		if _, there := it[f]; same {
+			delete(it, f)
+		} else if !there && f != row.CreatedAt { // every call has been created
+			it[f] = "" // an empty text is not what would be read
+		}
+	}
 	if len(inv.ApprovedBy) > 0 {
 		it[row.ApprovedBy] = slices.Clone(inv.ApprovedBy)
 	}
@@ -96,7 +145,7 @@ func (inv Invocation) Item() row.Item {
 	if !inv.LookAt.IsZero() {
 		it[row.Shard] = shardValue(inv.Key)
 	}
-	for _, a := range resultAttributes(inv.Result) {
+	for _, a := range resultAttributes(inv.Result, history.Result(inv.Events)) {
 		it[a.Field] = a.Value
 	}
 	return it
@@ -107,7 +156,7 @@ func (inv Invocation) Item() row.Item {
 func FromItem(k Key, it row.Item) (Invocation, error) {
 	inv := Invocation{Key: k, Keyed: strings.HasPrefix(k.Partition, "k#")}
 	wrong := func(f row.Field) (Invocation, error) {
-		return Invocation{}, fmt.Errorf("%w: %s: attribute %q", ErrUnreadable, k.ID(), f)
+		return Invocation{}, fmt.Errorf("%w: %s: attribute %q", ErrUnreadable, k, f)
 	}
 	for _, a := range layout() {
 		if v, there := it[a.Field]; there && !a.Set(&inv, v) {
@@ -125,21 +174,36 @@ func FromItem(k Key, it row.Item) (Invocation, error) {
 	if !ok {
 		return wrong(row.Events)
 	}
-	for _, t := range texts {
-		e, err := ParseEvent(t)
-		if err != nil {
-			return Invocation{}, fmt.Errorf("%w: %s: %w", ErrUnreadable, k.ID(), err)
-		}
-		inv.Events = append(inv.Events, e)
+	var err error
+	if inv.Events, err = history.Parse(texts); err != nil {
+		return Invocation{}, fmt.Errorf("%w: %s: %w", ErrUnreadable, k, err)
 	}
-	if _, there := it[row.ResultKind]; there {
-		r, field := resultFrom(it)
+	inv.fill(it)
+	if _, there := it[row.ResultSize]; there {
+		r, field := resultFrom(it, history.Result(inv.Events))
 		if field != "" {
 			return wrong(field)
 		}
 		inv.Result = r
 	}
 	return inv, nil
+}
+
+// fill gives inv what it does not store, because something else of it says it.
+func (inv *Invocation) fill(it row.Item) {
+	said := inv.implied()
+	fillIn(it, row.Decision, &inv.DecisionDigest, said.decision)
+	fillIn(it, row.Proof, &inv.Proof, said.proof)
+	fillIn(it, row.CreatedAt, &inv.CreatedAt, said.created)
+	fillIn(it, row.Effect, &inv.Effect, said.effect)
+	fillIn(it, row.How, &inv.How, said.how)
+	fillIn(it, row.UpstreamTool, &inv.UpstreamTool, said.upstream)
+}
+
+func fillIn[T any](it row.Item, f row.Field, p *T, said T) {
+	if _, there := it[f]; !there {
+		*p = said
+	}
 }
 
 func shardValue(k Key) string { return ShardName(k.Shard()) }

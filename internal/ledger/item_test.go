@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/countersign-mcp/countersign/internal/ledger"
+	"github.com/countersign-mcp/countersign/internal/ledger/history"
 	"github.com/countersign-mcp/countersign/internal/ledger/ledgertest"
 	"github.com/countersign-mcp/countersign/internal/ledger/row"
 )
@@ -38,7 +39,7 @@ func filled(t testing.TB) ledger.Invocation {
 		case *ledger.Key:
 			*p = ledger.Key{Partition: "c#p", Sort: "grant#s"}
 		case *[]ledger.Event:
-			e, err := ledger.ParseEvent(`{"f":"approved","t":"started","k":"claim","n":1,"by":"me","pf":"iam","rq":"r","w":"n","why":"y","dig":"d","at":5}`)
+			e, err := history.Read(nil, `{"f":"approved","t":"started","k":"claim","n":1,"by":"me","pf":"iam","rq":"r","w":"n","why":"y","dig":"d","at":5}`)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,7 +108,7 @@ func TestAChangedCopyLeavesTheItemAlone(t *testing.T) {
 func TestEventsOfANewerVersionAreKeptByteForByte(t *testing.T) {
 	t.Parallel()
 	const text = `{"t":"parked","k":"park","by":"me","w":"n","at":1,"future":{"x":[1.50]}}`
-	e, err := ledger.ParseEvent(text)
+	e, err := history.Read(nil, text)
 	if err != nil || e.Text != text || e.Kind != ledger.Park {
 		t.Errorf("got %+v, %v", e, err)
 	}

@@ -8,6 +8,9 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/countersign-mcp/countersign/internal/ledger/history"
+	"github.com/countersign-mcp/countersign/internal/ledger/transition"
 )
 
 // Config says how a Ledger works. Store is required.
@@ -82,7 +85,7 @@ func (l *Ledger) Do(ctx context.Context, inv Invocation, c Command) (Invocation,
 		return Invocation{}, err
 	}
 	var parts [][]byte
-	if r, _ := find(inv, c.Kind); r != nil && c.Result != nil {
+	if r, _ := transition.Find(inv.State, c.Kind, inv.owned()); r != nil && c.Result != nil {
 		c.Result, parts = l.pack(inv, c)
 	}
 	nonce, err := l.nonce()
@@ -93,7 +96,7 @@ func (l *Ledger) Do(ctx context.Context, inv Invocation, c Command) (Invocation,
 	if err != nil {
 		return Invocation{}, err
 	}
-	if len(parts) > 0 {
+	if len(parts) > 0 { // L8
 		// A crash after this leaves parts that nothing points to; they have a ttl. A crash before T6 leaves a doubt.
 		until := c.At.Add(l.limits.retention + chunksOutlive)
 		if err := l.store.PutChunks(ctx, inv.Key.ID(), c.Result.Set, parts, until); err != nil {
@@ -141,8 +144,8 @@ func (l *Ledger) write(ctx context.Context, inv Invocation, ch Change) (Invocati
 		}
 		return Invocation{}, &Conflict{Current: now}
 	}
-	l.won(ctx, Transition{ch.Key.ID(), now.position(ch.Event.Nonce), ch.head(), ch.Event.Kind})
-	if ch.Event.Kind.sends() {
+	l.won(ctx, Transition{ch.Key.ID(), history.Position(now.Events, ch.Event.Nonce), ch.head(), ch.Event.Kind})
+	if ch.Event.Kind.Sends() {
 		if now.State != Started || now.Head != ch.head() { // L6: ours, but swept since: do not send
 			return Invocation{}, &Conflict{Current: now}
 		}
@@ -183,11 +186,23 @@ func (l *Ledger) LeaseOver(inv Invocation, now time.Time) bool {
 func (l *Ledger) nonce() (string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return newNonce(l.rand)
+	return history.NewNonce(l.rand)
 }
 
 // owned reports whether this very value came out of a won start that still is the latest one (L5).
 func (inv Invocation) owned() bool { return inv.mine != "" && inv.mine == inv.Owner }
 
 // head returns the head that ch leaves.
-func (ch Change) head() string { return chain(ch.Head, ch.Event.Text) }
+func (ch Change) head() string { return history.Head(ch.Head, ch.Event.Text) }
+
+// holds reports whether the event with nonce is in inv's history. It is the only way in which a writer may conclude that its write
+// happened (L2).
+func (inv Invocation) holds(nonce string) bool { return history.Position(inv.Events, nonce) > 0 }
+
+// millis drops what is not stored of a time, and its zone.
+func millis(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return time.UnixMilli(t.UnixMilli()).UTC()
+}

@@ -5,7 +5,19 @@ import (
 	"slices"
 	"time"
 
+	"github.com/countersign-mcp/countersign/internal/ledger/history"
 	"github.com/countersign-mcp/countersign/internal/ledger/row"
+	"github.com/countersign-mcp/countersign/internal/ledger/transition"
+)
+
+// Times of the state machine.
+const (
+	ApprovalWindow = time.Hour        // an approved call may start until then
+	notifiedBy     = 2 * time.Minute  // when the sweep checks that somebody was told of a parked or in-doubt call
+	startedBy      = time.Minute      // when the sweep checks that an approved call was started
+	remindAfter    = 24 * time.Hour   // when the people asked about a doubt are asked again
+	maxAttempts    = 5                // default of Config.MaxAttempts
+	defaultMargin  = 60 * time.Second // default of Config.Margin
 )
 
 // NotAllowed is returned where the transition table, or a guard that can be seen not to hold, refuses a command. Nothing was
@@ -66,31 +78,31 @@ func reduce(inv Invocation, c Command, nonce string, lim limits) (Change, error)
 	}
 	c.At, c.Lease = millis(c.At), millis(c.Lease)
 	c.Kind = countApprovals(inv, c)
-	r, refusal := find(inv, c.Kind)
+	r, refusal := transition.Find(inv.State, c.Kind, inv.owned())
 	if r == nil {
 		return refuse("%s", refusal)
 	}
-	for _, n := range r.needs {
+	for _, n := range r.Needs {
 		if missing := check(n, inv, c); missing != "" {
 			return refuse("%s", missing)
 		}
 	}
-	if c.Why != "" && c.Why != r.why {
+	if c.Why != "" && c.Why != r.Why {
 		return refuse("it does not lead to %s", c.Why)
 	}
 	if c.Kind == Cancel && c.ActingUser != inv.ActingUser {
 		return refuse("only the caller who made it may cancel it")
 	}
 	if (c.Kind == Approve || c.Kind == Cosign) && slices.Contains(inv.ApprovedBy, c.Approver) {
-		return refuse("%s has approved it already; another person has to", c.Approver)
+		return refuse("%s has approved it already; another person has to", c.Approver) // L10
 	}
 
-	b := &builder{inv: inv, c: c, r: r, nonce: nonce, lim: lim, to: r.target(inv)}
+	b := &builder{inv: inv, c: c, r: r, nonce: nonce, lim: lim, to: r.Target(inv.Attempts)}
 	current := inv.Item()
-	for _, cond := range r.when {
-		g := row.Guard{Field: cond.field, Op: cond.op, Value: b.value(cond.operand)}
+	for _, cond := range r.When {
+		g := row.Guard{Field: cond.Field, Op: cond.Op, Value: b.value(cond.Operand)}
 		if !g.Holds(current) {
-			return refuse("%s", cond.reason)
+			return refuse("%s", cond.Reason)
 		}
 		b.guards = append(b.guards, g)
 	}
@@ -98,7 +110,7 @@ func reduce(inv Invocation, c Command, nonce string, lim limits) (Change, error)
 }
 
 // countApprovals makes Approve and Cosign the same wish: which of the two happens is counted here, so that no caller can
-// skip an approver that is still needed.
+// skip an approver that is still needed (L10).
 func countApprovals(inv Invocation, c Command) Kind {
 	if c.Kind != Approve && c.Kind != Cosign {
 		return c.Kind
@@ -110,37 +122,37 @@ func countApprovals(inv Invocation, c Command) Kind {
 }
 
 // check returns what is wrong with what n asks of c, or "".
-func check(n need, inv Invocation, c Command) string {
+func check(n transition.Need, inv Invocation, c Command) string {
 	switch n {
-	case needApprover:
+	case transition.NeedApprover:
 		if c.Approver == "" {
 			return "no approver is named"
 		}
-	case needReason:
+	case transition.NeedReason:
 		if c.Reason == "" {
 			return "a reason is required"
 		}
-	case needLease:
+	case transition.NeedLease:
 		if !c.Lease.After(c.At) {
 			return "the lease has to end after the start"
 		}
-	case needResult:
+	case transition.NeedResult:
 		if c.Result == nil || c.Result.Kind == "" {
 			return "there is no result to record"
 		}
-	case needTask:
+	case transition.NeedTask:
 		if c.RemoteTask == "" {
 			return "no remote task is named"
 		}
-	case needDefinition:
+	case transition.NeedDefinition:
 		if c.DefinitionDigest == "" {
 			return "the executor's own definition digest is missing"
 		}
-	case needArgs:
+	case transition.NeedArgs:
 		if len(inv.Args) == 0 && inv.ArgsDigest != digestOf(nil) {
 			return "its arguments were too large to keep: it cannot be sent from the record"
 		}
-	case needIntact:
+	case transition.NeedIntact:
 		if inv.ComputeDecisionDigest() != inv.DecisionDigest {
 			return "the stored call is not the one that was made: its decision digest differs"
 		}
@@ -152,7 +164,7 @@ func check(n need, inv Invocation, c Command) string {
 type builder struct {
 	inv    Invocation
 	c      Command
-	r      *rule
+	r      *transition.Rule
 	nonce  string
 	lim    limits
 	to     State
@@ -166,22 +178,21 @@ func (b *builder) build() (Change, error) {
 		From: b.inv.State, To: b.to, Kind: b.c.Kind, Attempt: b.inv.Attempts,
 		By: b.c.By, Proof: b.c.Proof, At: b.c.At, RequestID: b.c.RequestID, Nonce: b.nonce, Reason: b.c.Reason,
 	}
-	switch {
-	case b.c.Result != nil:
-		e.Digest = b.c.Result.Digest
-	case b.c.Kind.creates() || b.c.Kind == Approve || b.c.Kind == Cosign || b.c.Kind == Decline || b.c.Kind == SettleRerun:
-		e.Digest = b.inv.DecisionDigest // what exactly this person decided about
+	result := ""
+	if b.c.Result != nil {
+		result = b.c.Result.Digest
 	}
-	if slices.Contains(b.r.sets, setAttempt) {
+	e.Digest = history.Vouch(b.c.Kind, b.inv.DecisionDigest, result) // what exactly was asked, decided about or answered
+	if slices.Contains(b.r.Sets, transition.SetAttempt) {
 		e.Attempt++
 	}
-	e, err := e.seal()
+	e, err := history.Seal(b.inv.Events, e)
 	if err != nil {
 		return Change{}, err
 	}
 	b.put(row.State, string(b.to))
-	b.put(row.Head, chain(b.inv.Head, e.Text))
-	for _, s := range b.r.sets {
+	b.put(row.Head, history.Head(b.inv.Head, e.Text))
+	for _, s := range b.r.Sets {
 		b.effect(s)
 	}
 	b.enter()
@@ -204,34 +215,31 @@ func (b *builder) look(t time.Time) {
 }
 
 // effect sets what one rule sets.
-func (b *builder) effect(s effect) {
+func (b *builder) effect(s transition.Effect) {
 	switch s {
-	case setApprover:
+	case transition.SetApprover:
 		b.put(row.ApprovedBy, append(slices.Clone(b.inv.ApprovedBy), b.c.Approver))
-	case setAttempt:
+	case transition.SetAttempt:
 		b.put(row.Attempts, int64(b.inv.Attempts+1))
 		b.time(row.Lease, b.c.Lease)
 		b.put(row.Owner, b.nonce)
-	case setOwner:
+	case transition.SetOwner:
 		b.time(row.Lease, b.c.Lease)
 		b.put(row.Owner, b.nonce)
 		b.look(b.c.Lease)
-	case setTask:
+	case transition.SetTask:
 		b.put(row.RemoteTask, b.c.RemoteTask)
 		b.time(row.Lease, b.c.Lease)
 		b.look(b.c.Lease)
-	case setResult:
-		b.put(row.How, string(ByResult))
-		b.set = append(b.set, resultAttributes(b.c.Result)...)
-	case setReason:
+	case transition.SetResult:
+		b.set = append(b.set, resultAttributes(b.c.Result, b.c.Result.Digest)...) // the event says the digest
+	case transition.SetReason:
 		b.put(row.Reason, b.c.Reason)
-	case setWhy:
+	case transition.SetWhy:
 		if b.to == Failed {
-			b.put(row.Why, string(b.r.why))
+			b.put(row.Why, string(b.r.Why))
 		}
-	case setAttested:
-		b.put(row.How, string(ByAttested))
-	case clearTask:
+	case transition.ClearTask:
 		b.remove = append(b.remove, row.RemoteTask)
 	}
 }
@@ -241,7 +249,7 @@ func (b *builder) enter() {
 	switch {
 	case b.inv.State == "" && b.to == Parked:
 		b.look(earlier(b.inv.ExpiresAt, b.c.At.Add(notifiedBy)))
-	case b.to.Terminal(): // R11: the only place that writes ttl
+	case b.to.Terminal(): // L4, R11: the only place that writes ttl
 		b.put(row.DeleteAt, b.c.At.Add(b.lim.retention).Unix())
 		b.remove = append(b.remove, row.Shard, row.LookAt)
 	case b.to == Approved:
@@ -254,25 +262,25 @@ func (b *builder) enter() {
 }
 
 // value returns what a condition's operand stands for.
-func (b *builder) value(o operand) any {
+func (b *builder) value(o transition.Operand) any {
 	switch o {
-	case theTime:
+	case transition.TheTime:
 		return b.c.At.UnixMilli()
-	case marginAgo:
+	case transition.MarginAgo:
 		return b.c.At.Add(-b.lim.margin).UnixMilli()
-	case sameAttempts:
+	case transition.SameAttempts:
 		return int64(b.inv.Attempts)
-	case noAttempt:
+	case transition.NoAttempt:
 		return int64(0)
-	case attemptsLimit:
+	case transition.AttemptsLimit:
 		return int64(b.lim.maxAttempts)
-	case mine:
+	case transition.Mine:
 		return b.inv.mine
-	case myDefinition:
+	case transition.MyDefinition:
 		return row.DigestValue(b.c.DefinitionDigest)
-	case theCaller:
+	case transition.TheCaller:
 		return b.c.Principal
-	case repeatable:
+	case transition.Repeatable:
 		return string(Idempotent)
 	}
 	return nil

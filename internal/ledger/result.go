@@ -65,15 +65,20 @@ func (l *Ledger) Result(ctx context.Context, inv Invocation) (Result, error) {
 	return r, nil
 }
 
-// resultAttributes returns what the row stores of r: the body itself, deflated where that is shorter, or where its chunks are.
-func resultAttributes(r *Result) []row.Assign {
+// resultAttributes returns what the row stores of r: the body itself, deflated where that is shorter, or where its chunks are. Its digest
+// is stored only where it is not the one that the history vouches for, its kind only where it is an error; its size always.
+func resultAttributes(r *Result, vouched string) []row.Assign {
 	if r == nil {
 		return nil
 	}
 	var set []row.Assign
 	put := func(f row.Field, v any) { set = append(set, row.Assign{Field: f, Value: v}) }
-	put(row.ResultKind, string(r.Kind))
-	put(row.ResultDigest, row.DigestValue(r.Digest))
+	if r.Kind != ResultOK {
+		put(row.ResultKind, string(r.Kind))
+	}
+	if r.Digest != vouched {
+		put(row.ResultDigest, row.DigestValue(r.Digest))
+	}
 	put(row.ResultSize, int64(r.Size))
 	encoding := r.Encoding
 	switch {
@@ -92,19 +97,24 @@ func resultAttributes(r *Result) []row.Assign {
 }
 
 // resultFrom reads a result back; field names the attribute that is not readable.
-func resultFrom(it row.Item) (r *Result, field row.Field) {
-	r = &Result{}
-	kind, okKind := it[row.ResultKind].(string)
-	size, okSize := it[row.ResultSize].(int64)
-	r.Kind, r.Size = ResultKind(kind), int(size)
+func resultFrom(it row.Item, vouched string) (r *Result, field row.Field) {
+	size, ok := it[row.ResultSize].(int64)
+	if !ok {
+		return nil, row.ResultSize
+	}
+	r = &Result{Kind: ResultOK, Size: int(size), Digest: vouched}
+	if v, there := it[row.ResultKind]; there {
+		kind, ok := v.(string)
+		if !ok {
+			return nil, row.ResultKind
+		}
+		r.Kind = ResultKind(kind)
+	}
 	switch v := it[row.ResultDigest].(type) {
 	case []byte:
 		r.Digest = hex.EncodeToString(v)
 	case string:
 		r.Digest = v
-	}
-	if !okKind || !okSize {
-		return nil, row.ResultKind
 	}
 	if n, ok := it[row.ResultChunks].(int64); ok {
 		r.Chunks = int(n)

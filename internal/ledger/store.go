@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/countersign-mcp/countersign/internal/ledger/row"
 )
 
 // Store keeps invocations. It is deliberately dumb: one conditional put, one conditional update, reads. Everything that
@@ -20,6 +22,9 @@ type Store interface {
 	Update(ctx context.Context, c Change) (Invocation, error)
 	// Get reads one item, strongly consistent when strong is set. ErrNotFound where there is none.
 	Get(ctx context.Context, k Key, strong bool) (Invocation, error)
+	// GetMany reads up to MaxBatch different items, each strongly consistent, in no promised order; a key without an item has no row. It
+	// is all or an error. What was read may be older than a Get that begins later: a write's condition decides, as always.
+	GetMany(ctx context.Context, keys []Key) ([]Found, error)
 	// Newest reads, strongly consistent, the item of partition p with the greatest generation; ErrNotFound where there is none.
 	Newest(ctx context.Context, p string) (Invocation, error)
 	// Due lists the keys of indexed items of one shard that are to be looked at by now, oldest first, at most limit. It is a
@@ -43,8 +48,30 @@ type Store interface {
 	PutGrant(ctx context.Context, g Grant) error
 	GetGrant(ctx context.Context, k Key) (Grant, error)
 	DeleteGrant(ctx context.Context, k Key) error
-	// Scan pages through all invocations, for the daily scan and the audit; an empty next ends it.
-	Scan(ctx context.Context, cursor string, limit int) (items []Invocation, next string, err error)
+	// Covered reads, strongly consistent, the grant with key k and Newest of k's partition, in one request where no other grant lies
+	// between the two. What is not there is the zero value, and no error.
+	Covered(ctx context.Context, k Key) (newest Invocation, g Grant, err error)
+	// Scan pages through all invocations, for the daily scan and the audit; an empty next ends it. A row that cannot be read is in the
+	// page with its error: it must not keep those behind it from being looked at.
+	Scan(ctx context.Context, cursor string, limit int) (rows []Found, next string, err error)
+}
+
+// MaxBatch is the most keys that one GetMany takes.
+const MaxBatch = 100
+
+// Found is one row of a page or a batch: the invocation, or, where Err is set (ErrUnreadable), no more of it than its key.
+type Found struct {
+	Invocation
+	Err error
+}
+
+// FoundItem reads one item of a page or a batch. What is wrong with it is said in the row, so that its neighbours are still read.
+func FoundItem(k Key, it row.Item) Found {
+	inv, err := FromItem(k, it)
+	if err != nil {
+		return Found{Invocation{Key: k}, err}
+	}
+	return Found{Invocation: inv}
 }
 
 // ErrNotFound is returned where no item has the key.

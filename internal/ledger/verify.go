@@ -1,6 +1,11 @@
 package ledger
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/countersign-mcp/countersign/internal/ledger/history"
+	"github.com/countersign-mcp/countersign/internal/ledger/transition"
+)
 
 // BrokenChain says which event of a history is the first that cannot be right.
 type BrokenChain struct {
@@ -34,7 +39,7 @@ func Verify(inv Invocation) error {
 	replay := Invocation{Key: inv.Key}
 	seen := map[string]bool{}
 	for i, stored := range inv.Events {
-		e, err := ParseEvent(stored.Text)
+		e, err := history.Read(replay.Events, stored.Text)
 		switch {
 		case err != nil:
 			return broken(i, "%v", err)
@@ -42,7 +47,7 @@ func Verify(inv Invocation) error {
 			return broken(i, "it begins in %q, the one before ended in %q", e.From, replay.State)
 		case e.Nonce == "" || seen[e.Nonce]:
 			return broken(i, "its nonce is missing or was used before")
-		case !leads(e):
+		case !transition.Allows(e.From, e.Kind, e.To):
 			return broken(i, "%s does not lead from %q to %q", e.Kind, e.From, e.To)
 		case e.Attempt != replay.Attempts && e.Attempt != replay.Attempts+1:
 			return broken(i, "it counts attempt %d after %d", e.Attempt, replay.Attempts)
@@ -52,7 +57,8 @@ func Verify(inv Invocation) error {
 			return broken(i, "it vouches for another result")
 		}
 		seen[e.Nonce] = true
-		replay.State, replay.Attempts, replay.Head = e.To, e.Attempt, chain(replay.Head, stored.Text)
+		replay.Events = append(replay.Events, e)
+		replay.State, replay.Attempts, replay.Head = e.To, e.Attempt, history.Head(replay.Head, stored.Text)
 	}
 	last := len(inv.Events)
 	switch {
@@ -73,28 +79,4 @@ func Verify(inv Invocation) error {
 }
 
 // Heads returns the head after each of inv's events. The last one is that of a row whose history is whole.
-func (inv Invocation) Heads() []string {
-	heads := make([]string, len(inv.Events))
-	head := ""
-	for i, e := range inv.Events {
-		head = chain(head, e.Text)
-		heads[i] = head
-	}
-	return heads
-}
-
-// leads reports whether the transition table lets e's kind lead from e.From to e.To.
-func leads(e Event) bool {
-	of, known := table()[e.Kind]
-	if !known {
-		return false
-	}
-	for i, from := range columns() {
-		for _, r := range of[i].rules {
-			if from == e.From && (e.To == r.to || r.ran != "" && e.To == r.ran) {
-				return true
-			}
-		}
-	}
-	return false
-}
+func (inv Invocation) Heads() []string { return history.Heads(inv.Events) }

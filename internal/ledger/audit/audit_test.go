@@ -111,9 +111,13 @@ func TestAReportNamesTheFirstEventThatCannotBeRight(t *testing.T) { // U1
 		{"an approver was renamed in the history", edit(1, "approver:ana", "approver:eve"), 2, ledger.Cosign, `by "approver:eve"`},
 		{"an approver was renamed in the row", set(row.ApprovedBy, []string{"ana", "eve"}), 3, ledger.Approve, `approved by ["ana" "eve"]`},
 		{"an approver was added to the row", set(row.ApprovedBy, []string{"ana", "bo", "eve"}), 6, "", "2 approvals"},
-		{"an approval of another call", edit(2, `"dig":"`, `"dig":"0`), 3, ledger.Approve, "decision digest"},
+		{"an approval of another call", edit(2, `"w":`, `"dig":"0","w":`), 3, ledger.Approve, "decision digest"},
 		{"a start was given another owner", set(row.Owner, "somebody"), 4, ledger.Claim, "another start"},
-		{"an event became another kind", edit(3, `"k":"claim"`, `"k":"lapse"`), 4, ledger.Lapse, "does not lead"},
+		{"an event became another kind", edit(3, `"k":"claim"`, `"k":"retry"`), 4, ledger.Retry, "does not lead"},
+		{"an event became another kind that could be there", edit(3, `"k":"claim"`, `"k":"lapse"`), 5, ledger.Complete, "does not lead"},
+		{"an event was led to another state", edit(3, `"w":`, `"t":"completed","w":`), 4, ledger.Claim, "does not lead"},
+		{"an event is said to find another state", edit(3, `"w":`, `"f":"parked","w":`), 4, ledger.Claim, `begins in "parked"`},
+		{"a start was hidden", edit(3, `"w":`, `"n":0,"w":`), 6, "", "do not hash"},
 		{"a time was moved", edit(3, `"at":17`, `"at":18`), 6, "", "do not hash"},
 		{"the tool was changed", set(row.Tool, "pay__refund"), 6, "", "not the one that the first event vouches for"},
 		{"the arguments were changed", set(row.Args, []byte(`{}`)), 6, "", "the arguments"},
@@ -201,6 +205,42 @@ func TestWhatCannotBeReadIsNoVerdict(t *testing.T) { // U3
 	c := audit.Checker{Results: unreachable{}}
 	if r, err := c.Check(t.Context(), inv); !errors.Is(err, ledgertest.ErrNetwork) {
 		t.Errorf("report %+v, %v", r, err)
+	}
+}
+
+func TestARowThatNobodyCanReadIsNamed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(0)
+	k := w.ran(t, "k", ledgertest.Begin()).Key
+	whole := w.ran(t, "whole", ledgertest.Begin()).Key
+	w.store.Tamper(k, row.Events, []string{"{"})
+	heads, err := audit.ReadHeads(bytes.NewReader(w.log.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, _, err := w.Scan(t.Context(), "", 10)
+	if err != nil || len(rows) != 2 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	c := audit.Checker{Results: w, Heads: heads}
+	for _, found := range rows {
+		switch {
+		case found.Key == whole:
+			if r, err := c.Check(t.Context(), found.Invocation); err != nil || r.Verdict != audit.Holds {
+				t.Errorf("its neighbour: %+v, %v", r, err)
+			}
+		case found.Err == nil:
+			t.Error("it was read")
+		default:
+			r := c.Unreadable(found.Key, found.Err)
+			if r.Verdict != audit.Unread || !r.Wrong() || r.ID != k.ID() || r.Logged != 5 || !strings.Contains(r.Differs, string(k.ID())+": event 1: ") {
+				t.Errorf("report %+v", r)
+			}
+		}
+	}
+	odd := ledger.Key{Partition: "c#x", Sort: "y"}
+	if r := c.Unreadable(odd, errors.New("odd")); r.ID != "c#x/y" {
+		t.Errorf("a key that no call has: %+v", r)
 	}
 }
 

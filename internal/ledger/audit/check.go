@@ -23,6 +23,7 @@ const (
 	Broken  Verdict = "broken"  // Event, Kind and Differs say where
 	Missing Verdict = "missing" // it was logged less than Kept ago, and there is no row
 	Deleted Verdict = "deleted" // it was logged longer than Kept ago, and its row's ttl may have passed
+	Unread  Verdict = "unread"  // Differs says what of the row no version of this program writes; nothing else of it was checked
 )
 
 // Kept is how long a row stays at least after its last transition.
@@ -43,7 +44,9 @@ type Report struct {
 }
 
 // Wrong reports whether somebody has to look.
-func (r Report) Wrong() bool { return r.Verdict == Broken || r.Verdict == Missing }
+func (r Report) Wrong() bool {
+	return r.Verdict == Broken || r.Verdict == Missing || r.Verdict == Unread
+}
 
 // Checker checks rows.
 type Checker struct {
@@ -85,6 +88,11 @@ func (c Checker) Check(ctx context.Context, inv ledger.Invocation) (Report, erro
 		}
 	}
 	return r, nil
+}
+
+// Unreadable reports on a row that could not be read as a call (ledger.ErrUnreadable); err says why.
+func (c Checker) Unreadable(k ledger.Key, err error) Report {
+	return Report{ID: ledger.ID(k.String()), Verdict: Unread, Logged: len(c.Heads.numbers(k.ID())), Differs: err.Error()}
 }
 
 // Absent reports on a call that was logged and has no row.

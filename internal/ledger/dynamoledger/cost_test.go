@@ -59,7 +59,7 @@ func TestCostPerFlow(t *testing.T) {
 					t.Fatalf("fresh %v, %v", fresh, err)
 				}
 			}},
-		{name: "a gated call", requests: 6, wcu: 6, rcu: 1, indexWCU: 6, run: func(t *testing.T, l *ledger.Ledger) {
+		{name: "a gated call", requests: 6, wcu: 5, rcu: 1, indexWCU: 6, run: func(t *testing.T, l *ledger.Ledger) {
 			ctx := context.Background()
 			inv, fresh, err := l.Join(ctx, partition, ledgertest.Draft(""), ledger.Park, by, at, at)
 			if err != nil || !fresh {

@@ -3,6 +3,7 @@ package dynamoledger
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -17,6 +18,7 @@ import (
 const (
 	chunkBytes      = "b"
 	grantInvocation = "i"
+	grantPrefix     = "grant#" // of its sort key: after all generations
 	grantBy         = "by"
 	deleteAt        = string(row.DeleteAt)
 )
@@ -104,10 +106,16 @@ func (s *Store) GetGrant(ctx context.Context, k ledger.Key) (ledger.Grant, error
 	if err != nil {
 		return ledger.Grant{}, s.unknown(err)
 	}
-	item := out.Item
-	if len(item) == 0 {
+	if len(out.Item) == 0 {
 		return ledger.Grant{}, ledger.ErrNotFound
 	}
+	return grantFrom(k, out.Item), nil
+}
+
+// isGrant reports whether item, of a partition of calls, is a grant.
+func isGrant(item attributes) bool { return strings.HasPrefix(keyFrom(item).Sort, grantPrefix) }
+
+func grantFrom(k ledger.Key, item attributes) ledger.Grant {
 	text := func(name row.Field) string { return stringOf(item[string(name)]) }
 	instant := func(name row.Field) time.Time { return time.UnixMilli(numberOf(item[string(name)])).UTC() }
 	return ledger.Grant{
@@ -115,7 +123,7 @@ func (s *Store) GetGrant(ctx context.Context, k ledger.Key) (ledger.Grant, error
 		Connection: text(row.Connection), Tool: text(row.Tool),
 		Principal: text(row.Principal), ActingUser: text(row.ActingUser), Session: text(row.Session),
 		CreatedAt: instant(row.CreatedAt), ExpiresAt: instant(row.ExpiresAt),
-	}, nil
+	}
 }
 
 // DeleteGrant implements ledger.Store.

@@ -96,7 +96,7 @@ func (s *Store) Mark(ctx context.Context, k ledger.Key, m ledger.Mark) error {
 
 // Scan implements ledger.Store. A page may be shorter than limit, or empty, without being the last: the limit counts what is
 // read, and grants and parts of results are read too.
-func (s *Store) Scan(ctx context.Context, cursor string, limit int) ([]ledger.Invocation, string, error) {
+func (s *Store) Scan(ctx context.Context, cursor string, limit int) ([]ledger.Found, string, error) {
 	x := newExpression()
 	in := &dynamodb.ScanInput{
 		TableName: s.table, Limit: aws.Int32(int32(limit)),
@@ -110,13 +110,9 @@ func (s *Store) Scan(ctx context.Context, cursor string, limit int) ([]ledger.In
 	if err != nil {
 		return nil, "", s.unknown(err)
 	}
-	var page []ledger.Invocation
+	page := make([]ledger.Found, 0, len(out.Items))
 	for _, item := range out.Items {
-		inv, err := s.invocation(keyFrom(item), item)
-		if err != nil {
-			return nil, "", err
-		}
-		page = append(page, inv)
+		page = append(page, s.row(item))
 	}
 	next := ""
 	if len(out.LastEvaluatedKey) > 0 {

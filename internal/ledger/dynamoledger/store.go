@@ -17,6 +17,7 @@ type Client interface {
 	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
 	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
 	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
+	BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
 	DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error)
 	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
 	Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
@@ -105,7 +106,7 @@ func (s *Store) Get(ctx context.Context, k ledger.Key, strong bool) (ledger.Invo
 func (s *Store) Newest(ctx context.Context, p string) (ledger.Invocation, error) {
 	x := newExpression()
 	x.value(":p", p)
-	x.value(":grant", "grant#")
+	x.value(":grant", grantPrefix)
 	out, err := s.client.Query(ctx, &dynamodb.QueryInput{
 		TableName:                 s.table,
 		KeyConditionExpression:    aws.String(x.name(partitionKey) + " = :p AND " + x.name(sortKey) + " < :grant"),
@@ -151,4 +152,11 @@ func (s *Store) unknown(err error) error {
 func (s *Store) invocation(k ledger.Key, item attributes) (ledger.Invocation, error) {
 	inv, err := ledger.FromItem(k, fromAttributes(item))
 	return inv, s.unknown(err)
+}
+
+// row reads an item with its key; what is wrong with it is said in the row.
+func (s *Store) row(item attributes) ledger.Found {
+	r := ledger.FoundItem(keyFrom(item), fromAttributes(item))
+	r.Err = s.unknown(r.Err)
+	return r
 }

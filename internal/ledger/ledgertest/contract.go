@@ -11,25 +11,29 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/countersign-mcp/countersign/internal/ledger"
+	"github.com/countersign-mcp/countersign/internal/ledger/history"
 	"github.com/countersign-mcp/countersign/internal/ledger/row"
 )
 
 func testContract(t *testing.T, open Open) {
 	for name, test := range map[string]func(*testing.T, ledger.Store){
-		"a put is refused where the key is taken":   putOnce,
-		"an item comes back as it was put":          roundTrip,
-		"an update applies where all guards hold":   updateGuards,
-		"an update of nothing is refused":           updateNothing,
-		"the newest generation is found":            newest,
-		"due rows are listed by shard and time":     due,
-		"a mark leaves the head alone":              marks,
-		"a scan meets every invocation once":        scan,
-		"grants are kept, read and revoked":         grants,
-		"parts of a result come back in order":      chunks,
-		"nothing is where nothing was put":          nothing,
-		"a cancelled context writes nothing":        cancelled,
-		"times, zeros and big values keep value":    extremes,
-		"an ended context is an error, not refusal": cancelledUpdate,
+		"a put is refused where the key is taken":    putOnce,
+		"an item comes back as it was put":           roundTrip,
+		"an update applies where all guards hold":    updateGuards,
+		"an update of nothing is refused":            updateNothing,
+		"the newest generation is found":             newest,
+		"a batch is read whole or not at all":        many,
+		"due rows are listed by shard and time":      due,
+		"a mark leaves the head alone":               marks,
+		"a scan meets every invocation once":         scan,
+		"an unreadable row does not hide the others": unreadable,
+		"grants are kept, read and revoked":          grants,
+		"a grant is read with the newest call":       covered,
+		"parts of a result come back in order":       chunks,
+		"nothing is where nothing was put":           nothing,
+		"a cancelled context writes nothing":         cancelled,
+		"times, zeros and big values keep value":     extremes,
+		"an ended context is an error, not refusal":  cancelledUpdate,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -58,7 +62,7 @@ func stored(t testing.TB, key string) ledger.Invocation {
 
 func event(t testing.TB, text string) ledger.Event {
 	t.Helper()
-	return must[ledger.Event](t)(ledger.ParseEvent(text))
+	return must[ledger.Event](t)(history.Read(nil, text))
 }
 
 func putOnce(t *testing.T, s ledger.Store) {
@@ -186,81 +190,6 @@ func updateNothing(t *testing.T, s ledger.Store) {
 	}
 }
 
-func newest(t *testing.T, s ledger.Store) {
-	ctx := context.Background()
-	partition := Keyer().Joining("client:7", "", "pay__send", "f")
-	other := Keyer().Joining("client:8", "", "pay__send", "f")
-	if _, err := s.Newest(ctx, partition); !errors.Is(err, ledger.ErrNotFound) {
-		t.Errorf("empty partition: got %v", err)
-	}
-	for _, k := range []ledger.Key{{Partition: partition, Sort: "00000002"}, {Partition: partition, Sort: "00000010"},
-		{Partition: partition, Sort: "00000001"}, {Partition: other, Sort: "00000099"}} {
-		inv := stored(t, "x")
-		inv.Key = k
-		if err := s.Put(ctx, inv); err != nil {
-			t.Fatal(err)
-		}
-	}
-	g := ledger.Grant{Key: Keyer().Grant(partition, "s", "d"), Invocation: "inv_x", ExpiresAt: Begin()}
-	if err := s.PutGrant(ctx, g); err != nil {
-		t.Fatal(err)
-	}
-	if got := must[ledger.Invocation](t)(s.Newest(ctx, partition)); got.Key.Sort != "00000010" {
-		t.Errorf("got generation %s, want 00000010 and not the grant", got.Key.Sort)
-	}
-}
-
-func due(t *testing.T, s ledger.Store) {
-	ctx := context.Background()
-	looks := map[ledger.Key]time.Time{}
-	for i := range 40 {
-		inv := stored(t, fmt.Sprintf("due-%d", i))
-		inv.LookAt = Begin().Add(time.Duration(i%8) * time.Minute)
-		if i%5 == 0 {
-			inv.LookAt = time.Time{}
-		}
-		if err := s.Put(ctx, inv); err != nil {
-			t.Fatal(err)
-		}
-		if !inv.LookAt.IsZero() {
-			looks[inv.Key] = inv.LookAt
-		}
-	}
-	now := Begin().Add(3 * time.Minute)
-	seen := 0
-	for shard := range ledger.Shards {
-		keys := must[[]ledger.Key](t)(s.Due(ctx, shard, now, 100))
-		seen += len(keys)
-		for i, k := range keys {
-			if k.Shard() != shard || looks[k].After(now) || looks[k].IsZero() {
-				t.Errorf("shard %d lists %s, which is of shard %d and due at %s", shard, k.ID(), k.Shard(), looks[k])
-			}
-			if i > 0 && looks[k].Before(looks[keys[i-1]]) {
-				t.Errorf("shard %d is not sorted by time", shard)
-			}
-		}
-		if limited := must[[]ledger.Key](t)(s.Due(ctx, shard, now, 2)); !slices.Equal(limited, keys[:min(2, len(keys))]) {
-			t.Errorf("shard %d with limit 2 lists %v, want the first of %v", shard, limited, keys)
-		}
-	}
-	want := 0
-	for _, at := range looks {
-		if !at.After(now) {
-			want++
-		}
-	}
-	if seen != want {
-		t.Errorf("%d rows are due, want %d", seen, want)
-	}
-	waiting := must[[]ledger.Key](t)(s.Waiting(ctx, 100))
-	if len(waiting) != len(looks) {
-		t.Errorf("%d rows are waiting, want %d", len(waiting), len(looks))
-	}
-	if few := must[[]ledger.Key](t)(s.Waiting(ctx, 3)); len(few) != 3 || looks[few[0]] != looks[waiting[0]] {
-		t.Errorf("three that wait longest: got %v", few)
-	}
-}
-
 func marks(t *testing.T, s ledger.Store) {
 	ctx := context.Background()
 	inv := stored(t, "mark")
@@ -295,48 +224,6 @@ func marks(t *testing.T, s ledger.Store) {
 	}
 }
 
-func scan(t *testing.T, s ledger.Store) {
-	ctx := context.Background()
-	want := map[ledger.Key]bool{}
-	for i := range 23 {
-		inv := stored(t, fmt.Sprintf("scan-%d", i))
-		if err := s.Put(ctx, inv); err != nil {
-			t.Fatal(err)
-		}
-		want[inv.Key] = true
-	}
-	if err := s.PutChunks(ctx, stored(t, "scan-0").Key.ID(), "001-x", [][]byte{[]byte("part")}, Begin()); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.PutGrant(ctx, ledger.Grant{Key: ledger.Key{Partition: "c#x", Sort: "grant#y"}, ExpiresAt: Begin()}); err != nil {
-		t.Fatal(err)
-	}
-	seen := map[ledger.Key]int{}
-	for cursor, pages := "", 0; ; pages++ {
-		page, next, err := s.Scan(ctx, cursor, 5)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, inv := range page {
-			seen[inv.Key]++
-		}
-		if next == "" {
-			break
-		}
-		if cursor = next; pages > 100 {
-			t.Fatal("the scan does not end")
-		}
-	}
-	for k := range want {
-		if seen[k] != 1 {
-			t.Errorf("%s was met %d times", k.ID(), seen[k])
-		}
-	}
-	if len(seen) != len(want) {
-		t.Errorf("%d items met, want %d: grants and parts are no invocations", len(seen), len(want))
-	}
-}
-
 func grants(t *testing.T, s ledger.Store) {
 	ctx := context.Background()
 	g := ledger.Grant{
@@ -360,6 +247,57 @@ func grants(t *testing.T, s ledger.Store) {
 	}
 	if _, err := s.GetGrant(ctx, g.Key); !errors.Is(err, ledger.ErrNotFound) {
 		t.Errorf("after: got %v", err)
+	}
+}
+
+// covered puts grants of other sessions before and behind the one that is asked for, and calls that are older.
+func covered(t *testing.T, s ledger.Store) {
+	ctx := context.Background()
+	for _, tc := range []struct {
+		name        string
+		grants      []string // sort keys behind "grant#"; that of b is asked for
+		generations int
+	}{
+		{"nothing is there", nil, 0},
+		{"only the grant", []string{"b"}, 0},
+		{"only calls", nil, 3},
+		{"the grant and calls", []string{"b"}, 3},
+		{"a grant that sorts before it and calls", []string{"a", "b"}, 2},
+		{"a grant that sorts behind it and calls", []string{"b", "c"}, 2},
+		{"many other grants and calls", []string{"a", "aa", "ab", "b", "c", "d"}, 2},
+		{"only other grants", []string{"a", "aa", "c"}, 0},
+		{"other grants and calls", []string{"a", "aa", "c"}, 2},
+	} {
+		p := Keyer().Joining("client:7", tc.name, "pay__send", "f")
+		key := func(hash string) ledger.Key { return ledger.Key{Partition: p, Sort: "grant#" + hash} }
+		for _, hash := range tc.grants {
+			g := ledger.Grant{Key: key(hash), Invocation: "inv_a", ApprovedBy: "ana of " + hash, CreatedAt: Begin(), ExpiresAt: Begin().Add(time.Hour)}
+			if err := s.PutGrant(ctx, g); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for n := range tc.generations {
+			inv := stored(t, "x")
+			inv.Key = ledger.Key{Partition: p, Sort: fmt.Sprintf("%08d", n+1)}
+			if err := s.Put(ctx, inv); err != nil {
+				t.Fatal(err)
+			}
+		}
+		newest, g, err := s.Covered(ctx, key("b"))
+		if err != nil {
+			t.Errorf("%s: %v", tc.name, err)
+			continue
+		}
+		wantBy, wantSort := "", ""
+		if slices.Contains(tc.grants, "b") {
+			wantBy = "ana of b"
+		}
+		if tc.generations > 0 {
+			wantSort = fmt.Sprintf("%08d", tc.generations)
+		}
+		if g.ApprovedBy != wantBy || newest.Key.Sort != wantSort || (newest.State == "") != (wantSort == "") {
+			t.Errorf("%s: approved by %q, newest %q (%s); want %q, %q", tc.name, g.ApprovedBy, newest.Key.Sort, newest.State, wantBy, wantSort)
+		}
 	}
 }
 

@@ -176,3 +176,19 @@ func (f *Faulty) Newest(ctx context.Context, p string) (ledger.Invocation, error
 	}
 	return f.Store.Newest(ctx, p)
 }
+
+// Covered implements ledger.Store.
+func (f *Faulty) Covered(ctx context.Context, k ledger.Key) (ledger.Invocation, ledger.Grant, error) {
+	if err := f.read(); err != nil {
+		return ledger.Invocation{}, ledger.Grant{}, err
+	}
+	return f.Store.Covered(ctx, k)
+}
+
+// GetMany implements ledger.Store.
+func (f *Faulty) GetMany(ctx context.Context, keys []ledger.Key) ([]ledger.Found, error) {
+	if err := f.read(); err != nil {
+		return nil, err
+	}
+	return f.Store.GetMany(ctx, keys)
+}

@@ -32,6 +32,7 @@ func testFlows(t *testing.T, open Open) {
 		"an idempotent call is tried again, up to a limit":     retries,
 		"a remote task is followed, by another if need be":     following,
 		"marks move the next look while the state lasts":       notified,
+		"a call joins from what was read with its grant":       joinsFrom,
 		"grants end when they say":                             grantEnds,
 		"a read-only call leaves one row":                      readOnly,
 		"large arguments are sent but not kept":                largeArgs,
@@ -68,7 +69,7 @@ func guarded(t *testing.T, l *ledger.Ledger, _ ledger.Store) {
 	approved := do(t, l, create(t, l, Draft("guarded, approved"), ledger.Park, Begin()), approve(parked, "ana", Begin()))
 	end, window := parked.ExpiresAt, approved.ApprovalEndsAt
 	other, foreign := claim(Begin()), cancel(Begin())
-	other.DefinitionDigest = parked.Fingerprint
+	other.DefinitionDigest = Draft("").Fingerprint
 	foreign.Principal = "client:8"
 	user := cancel(Begin())
 	user.ActingUser = "somebody"
@@ -382,6 +383,72 @@ func notified(t *testing.T, l *ledger.Ledger, _ ledger.Store) {
 	}
 }
 
+// joinsFrom lets the newest call move on between the read and the join (L11).
+func joinsFrom(t *testing.T, l *ledger.Ledger, _ ledger.Store) {
+	ctx := context.Background()
+	at := Begin()
+	start := func(seen ledger.Newest, d ledger.Invocation) (ledger.Invocation, bool) {
+		t.Helper()
+		inv, fresh, err := l.JoinFrom(ctx, seen, d, ledger.Start, caller(), at, at.Add(time.Minute))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return inv, fresh
+	}
+	read := func(k ledger.Key) ledger.Newest {
+		t.Helper()
+		_, _, seen, err := l.Covered(ctx, k, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return seen
+	}
+	for _, tc := range []struct {
+		name   string
+		first  string // what is there when it is read: nothing, open or ended
+		then   string // what happens before the join: nothing, "ends", "twin", "twin ended"
+		fresh  bool
+		number string
+	}{
+		{"nothing is there", "", "", true, "00000001"},
+		{"nothing is there, and a twin comes first", "", "twin", false, "00000001"},
+		{"nothing is there, and a twin came and ended", "", "twin ended", true, "00000002"},
+		{"an open call", "open", "", false, "00000001"},
+		{"an open call that ends meanwhile", "open", "ends", false, "00000001"},
+		{"an ended call", "ended", "", true, "00000002"},
+		{"an ended call, and a twin comes first", "ended", "twin", false, "00000002"},
+		{"an ended call, and a twin came and ended", "ended", "twin ended", true, "00000003"},
+	} {
+		d := Draft("")
+		p := Keyer().Joining(d.Principal, tc.name, d.Tool, d.Fingerprint)
+		end := func(inv ledger.Invocation) { do(t, l, inv, complete(at)) }
+		var first ledger.Invocation
+		if tc.first != "" {
+			first, _ = start(ledger.Meeting(p), d)
+		}
+		if tc.first == "ended" {
+			end(first)
+		}
+		seen := read(ledger.Key{Partition: p, Sort: "grant#x"})
+		switch tc.then {
+		case "ends":
+			end(first)
+		case "twin", "twin ended":
+			twin, _ := start(ledger.Meeting(p), d)
+			if tc.then == "twin ended" {
+				end(twin)
+			}
+		}
+		inv, fresh := start(seen, d)
+		if fresh != tc.fresh || inv.Key.Sort != tc.number {
+			t.Errorf("%s: fresh %v, generation %s; want %v, %s", tc.name, fresh, inv.Key.Sort, tc.fresh, tc.number)
+		}
+		if fresh {
+			end(inv)
+		}
+	}
+}
+
 func grantEnds(t *testing.T, l *ledger.Ledger, _ ledger.Store) {
 	ctx := context.Background()
 	k := Keyer().Grant(Keyer().Joining("client:7", "", "pay__send", "f"), "s", Definition)
@@ -418,7 +485,7 @@ func readOnly(t *testing.T, l *ledger.Ledger, _ ledger.Store) {
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
-	inv := rows[0]
+	inv := rows[0].Invocation
 	if inv.State != ledger.Completed || inv.Result.Size != len(Answer) || inv.Result.Digest == "" || inv.DeleteAt.IsZero() || !inv.LookAt.IsZero() {
 		t.Errorf("got %+v", inv)
 	}

@@ -92,6 +92,30 @@ func (s *Store) Get(ctx context.Context, k ledger.Key, _ bool) (ledger.Invocatio
 	return ledger.FromItem(k, it)
 }
 
+// GetMany implements ledger.Store.
+func (s *Store) GetMany(ctx context.Context, keys []ledger.Key) ([]ledger.Found, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if len(keys) > ledger.MaxBatch {
+		return nil, fmt.Errorf("a batch of %d keys, at most %d", len(keys), ledger.MaxBatch)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	asked := make(map[ledger.Key]bool, len(keys))
+	var rows []ledger.Found
+	for _, k := range keys {
+		if asked[k] {
+			return nil, fmt.Errorf("a batch asks for %s twice", k.ID())
+		}
+		asked[k] = true
+		if it, there := s.items[k]; there {
+			rows = append(rows, ledger.FoundItem(k, it))
+		}
+	}
+	return rows, nil
+}
+
 // Newest implements ledger.Store.
 func (s *Store) Newest(ctx context.Context, p string) (ledger.Invocation, error) {
 	if err := ctx.Err(); err != nil {
@@ -259,7 +283,7 @@ func (s *Store) DeleteGrant(ctx context.Context, k ledger.Key) error {
 }
 
 // Scan implements ledger.Store. The cursor is the last key of the page before.
-func (s *Store) Scan(ctx context.Context, cursor string, limit int) ([]ledger.Invocation, string, error) {
+func (s *Store) Scan(ctx context.Context, cursor string, limit int) ([]ledger.Found, string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, "", err
 	}
@@ -279,13 +303,9 @@ func (s *Store) Scan(ctx context.Context, cursor string, limit int) ([]ledger.In
 		keys = keys[:limit]
 		next = keys[limit-1].Partition + "/" + keys[limit-1].Sort
 	}
-	var page []ledger.Invocation
+	var page []ledger.Found
 	for _, k := range keys {
-		inv, err := ledger.FromItem(k, s.items[k])
-		if err != nil {
-			return nil, "", err
-		}
-		page = append(page, inv)
+		page = append(page, ledger.FoundItem(k, s.items[k]))
 	}
 	return page, next, nil
 }

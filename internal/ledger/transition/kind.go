@@ -1,4 +1,4 @@
-package ledger
+package transition
 
 // Kind says what happened to an invocation. Each event carries one; each kind has one row of cells in the transition
 // table (table.go). Kinds are stored as written and never renamed.
@@ -41,13 +41,13 @@ func Kinds() []Kind {
 	}
 }
 
-// creates reports whether k begins an invocation, with a put instead of an update.
-func (k Kind) creates() bool {
+// Creates reports whether k begins an invocation, with a put instead of an update.
+func (k Kind) Creates() bool {
 	return k == Park || k == Start || k == StartByPolicy || k == Record
 }
 
-// sends reports whether winning k entitles the winner to send or to poll the remote, so that a win that was overtaken
+// Sends reports whether winning k entitles the winner to send or to poll the remote, so that a win that was overtaken
 // must not count (R3).
-func (k Kind) sends() bool {
+func (k Kind) Sends() bool {
 	return k == Start || k == Claim || k == Retry || k == Reclaim
 }

@@ -1,4 +1,4 @@
-package ledger_test
+package transition_test
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/countersign-mcp/countersign/internal/ledger"
+	"github.com/countersign-mcp/countersign/internal/ledger/transition"
 )
 
 // matrix says the whole table once more, by hand: a row per kind, a column per state. A dash is a refusal. Where an earlier start may
@@ -43,7 +43,7 @@ reclaim          -         -         -                         started          
 func TestEveryCellIsStated(t *testing.T) { // L3
 	t.Parallel()
 	got := map[string]string{}
-	for _, r := range ledger.Table() {
+	for _, r := range transition.Table() {
 		key := string(r.Kind) + " from " + state(r.From)
 		cell := string(r.To)
 		switch {
@@ -68,15 +68,15 @@ func TestEveryCellIsStated(t *testing.T) { // L3
 			want[cells[0]+" from "+states[i]] = cell
 		}
 	}
-	if len(want) != (len(ledger.States())+1)*len(ledger.Kinds()) {
-		t.Errorf("the matrix has %d cells, want %d states and none x %d kinds", len(want), len(ledger.States()), len(ledger.Kinds()))
+	if len(want) != (len(transition.States())+1)*len(transition.Kinds()) {
+		t.Errorf("the matrix has %d cells, want %d states and none x %d kinds", len(want), len(transition.States()), len(transition.Kinds()))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the table differs from the matrix (-matrix +table):\n%s", diff)
 	}
 }
 
-func state(s ledger.State) string {
+func state(s transition.State) string {
 	if s == "" {
 		return "none"
 	}
@@ -113,7 +113,7 @@ func TestConditions(t *testing.T) { // L1
 		"T13 reclaim":         "s = :started AND h = :head AND attribute_exists(rt) AND l < :now",
 	}
 	got := map[string]string{}
-	for _, r := range ledger.Table() {
+	for _, r := range transition.Table() {
 		if r.Rule == "" {
 			continue
 		}
@@ -131,12 +131,12 @@ func TestConditions(t *testing.T) { // L1
 
 func TestNothingLeavesATerminalState(t *testing.T) { // L4
 	t.Parallel()
-	for _, r := range ledger.Table() {
+	for _, r := range transition.Table() {
 		if r.From.Terminal() && r.Rule != "" {
 			t.Errorf("%s leaves %s", r.Kind, r.From)
 		}
 	}
-	for _, s := range ledger.States() {
+	for _, s := range transition.States() {
 		if s.Open() == s.Terminal() {
 			t.Errorf("%s is open %v and terminal %v", s, s.Open(), s.Terminal())
 		}
@@ -145,13 +145,13 @@ func TestNothingLeavesATerminalState(t *testing.T) { // L4
 
 func TestOnlyAStartLeavesWhatMayHaveRun(t *testing.T) { // L9
 	t.Parallel()
-	never := []ledger.State{ledger.Declined, ledger.Expired, ledger.Cancelled, ledger.Failed}
-	for _, r := range ledger.Table() {
-		if !slices.Contains([]ledger.State{ledger.Approved, ledger.Started}, r.From) || !slices.Contains(never, r.To) {
+	never := []transition.State{transition.Declined, transition.Expired, transition.Cancelled, transition.Failed}
+	for _, r := range transition.Table() {
+		if !slices.Contains([]transition.State{transition.Approved, transition.Started}, r.From) || !slices.Contains(never, r.To) {
 			continue
 		}
 		guarded := strings.Contains(r.Condition, "n = :0")
-		if r.Ran != ledger.InDoubt && !guarded {
+		if r.Ran != transition.InDoubt && !guarded {
 			t.Errorf("%s leads from %s to %s also where an earlier start may have run", r.Kind, r.From, r.To)
 		}
 	}
@@ -159,7 +159,7 @@ func TestOnlyAStartLeavesWhatMayHaveRun(t *testing.T) { // L9
 
 func TestRefusalsCanBeShown(t *testing.T) {
 	t.Parallel()
-	for _, r := range ledger.Table() {
+	for _, r := range transition.Table() {
 		if r.Refusal == "" {
 			continue
 		}
