@@ -1,10 +1,10 @@
 package gateway
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/countersign-mcp/countersign/internal/gateway/answer"
+	"github.com/countersign-mcp/countersign/internal/gateway/plan"
 )
 
 // AwaitTool is the built-in tool that answers what became of a parked call.
@@ -12,20 +12,12 @@ const AwaitTool = answer.AwaitTool
 
 // The metadata keys of our own in _meta.
 const (
-	MetaKey    = "countersign/idempotency-key" // in a request: the client's own key for this call
-	MetaErrors = answer.MetaErrors             // in a result: per connection, what went wrong and where
+	MetaKey    = plan.MetaKey      // in a request: the client's own key for this call
+	MetaErrors = answer.MetaErrors // in a result: per connection, what went wrong and where
 )
 
-// CallRequest is one tools/call of a client, decoded strictly and not interpreted.
-type CallRequest struct {
-	Tool           string          // full served name; never split at "__"
-	Args           json.RawMessage // the exact bytes of the member "arguments"; nil when absent or null
-	Meta           json.RawMessage // the member "_meta" as sent, or nil
-	IdempotencyKey string          // Idempotency-Key header or _meta key; empty: none
-	Session        string          // explicit handle, or the legacy client's signed session, or empty
-	Client         string          // client name and version, self-reported
-	RequestID      string          // the request's id in our logs
-}
+// CallRequest is one tools/call of a client, decoded strictly and not interpreted (package plan).
+type CallRequest = plan.Request
 
 // Reply is the answer to a call or an await, ready to be put into a JSON-RPC response; Status is what it tells (package answer).
 type (

@@ -495,6 +495,14 @@ func (m *mortal) GetGrant(ctx context.Context, k ledger.Key) (ledger.Grant, erro
 	return m.Store.GetGrant(ctx, k)
 }
 
+func (m *mortal) Covered(ctx context.Context, k ledger.Key) (ledger.Invocation, ledger.Grant, error) {
+	m.run.dies(killedBefore)
+	if err := m.read(ctx); err != nil {
+		return ledger.Invocation{}, ledger.Grant{}, err
+	}
+	return m.Store.Covered(ctx, k)
+}
+
 func (m *mortal) Due(ctx context.Context, shard int, now time.Time, limit int) ([]ledger.Key, error) {
 	m.run.dies(killedBefore)
 	if err := m.read(ctx); err != nil {
@@ -503,7 +511,15 @@ func (m *mortal) Due(ctx context.Context, shard int, now time.Time, limit int) (
 	return m.Store.Due(ctx, shard, now, limit)
 }
 
-func (m *mortal) Scan(ctx context.Context, cursor string, limit int) ([]ledger.Invocation, string, error) {
+func (m *mortal) GetMany(ctx context.Context, keys []ledger.Key) ([]ledger.Found, error) {
+	m.run.dies(killedBefore)
+	if err := m.read(ctx); err != nil {
+		return nil, err
+	}
+	return m.Store.GetMany(ctx, keys)
+}
+
+func (m *mortal) Scan(ctx context.Context, cursor string, limit int) ([]ledger.Found, string, error) {
 	m.run.dies(killedBefore)
 	if err := m.read(ctx); err != nil {
 		return nil, "", err

@@ -87,7 +87,7 @@ func (g *Gateway) recheck(ctx context.Context, inv ledger.Invocation, actor ledg
 		}
 	}
 	var err error
-	if a.resolved, err = a.conn.Resolve(ctx, g.Secrets); err != nil {
+	if a.resolved, err = a.conn.Resolve(ctx, g.Secrets, nil); err != nil {
 		ns := resolveError(err)
 		g.Log.Warn("approved call cannot be resolved", "invocation", inv.Key.ID(), "err", err)
 		if transient(err) {
@@ -118,11 +118,7 @@ func (g *Gateway) refuse(ctx context.Context, inv ledger.Invocation, a attempt, 
 
 // failEarly records a call whose server could not be reached: it did not run.
 func (g *Gateway) failEarly(ctx context.Context, inv ledger.Invocation, a attempt, err error) error {
-	ns := &NotSent{Stage: "dial", Reason: "the server could not be reached", Err: err}
-	var typed *NotSent
-	if errors.As(err, &typed) {
-		ns = typed
-	}
+	ns := notSentBy(err)
 	g.Log.Warn("approved call not sent", "invocation", inv.Key.ID(), "tool", inv.Tool, "stage", ns.Stage, "err", err)
 	return g.claimAndFail(ctx, inv, a, ns)
 }

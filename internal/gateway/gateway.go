@@ -9,6 +9,8 @@ import (
 
 	"github.com/countersign-mcp/countersign/internal/catalog"
 	"github.com/countersign-mcp/countersign/internal/conn"
+	"github.com/countersign-mcp/countersign/internal/expr"
+	"github.com/countersign-mcp/countersign/internal/gateway/listing"
 	"github.com/countersign-mcp/countersign/internal/identity"
 	"github.com/countersign-mcp/countersign/internal/ledger"
 	"github.com/countersign-mcp/countersign/internal/secret"
@@ -27,6 +29,7 @@ type Config struct {
 	Upstream    func(conn.Connection) Upstream // one per connection; asked once for each
 	Secrets     secret.Source
 	Principals  Principals
+	ListLimits  listing.Limits                                   // of one page of tools/list
 	Rand        io.Reader                                        // default crypto/rand
 	Sleep       func(ctx context.Context, d time.Duration) error // between an await's reads; default waits
 
@@ -50,16 +53,15 @@ type Gateway struct {
 	Config
 	conns     map[string]conn.Connection
 	upstreams map[string]Upstream
+	lists     *listing.Lists
+	deciding  []expr.Path // what of context the connections' conditions read
 }
 
 const (
-	// maxHeld is the longest timeout for which the caller's request is held; longer calls go to the executor (T0d).
-	maxHeld = 60 * time.Second
 	// defaultLease bounds an attempt whose context has no deadline of its own; on Lambda it always has one (R7).
 	defaultLease = 5 * time.Minute
 	// staleApproval is how long an approval may wait for its executor before an await sends for one again.
 	staleApproval = 2 * time.Second
-	channel       = "mcp"
 )
 
 // New returns a Gateway. It panics when a required dependency is missing: that is a defect of the program.
@@ -86,7 +88,10 @@ func New(c Config) *Gateway {
 	if c.Dispatch == nil {
 		c.Dispatch = nothing
 	}
-	g := &Gateway{Config: c, conns: map[string]conn.Connection{}, upstreams: map[string]Upstream{}}
+	g := &Gateway{Config: c, conns: map[string]conn.Connection{}, upstreams: map[string]Upstream{}, deciding: deciding(c.Connections)}
+	if c.Catalog != nil {
+		g.lists = listing.New(c.Catalog.Tools, c.ListLimits)
+	}
 	for _, cn := range c.Connections {
 		g.conns[cn.Name] = cn
 		if c.Upstream != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/countersign-mcp/countersign/internal/fault"
 	"github.com/countersign-mcp/countersign/internal/gateway/answer"
+	"github.com/countersign-mcp/countersign/internal/gateway/plan"
 	"github.com/countersign-mcp/countersign/internal/ledger"
 )
 
@@ -15,26 +16,26 @@ import (
 //
 // The one row is written before the answer goes out, and without it there is no answer (G8): what was read is then lost, which a
 // repetition cures, and nobody has seen what the record does not show.
-func (g *Gateway) readNow(ctx context.Context, pl plan) (Reply, error) {
+func (g *Gateway) readNow(ctx context.Context, pl plan.Plan) (Reply, error) {
 	key, err := g.Keyer.Random(g.Rand) // a client's own key does not make a read an old one
 	if err != nil {
 		return Reply{}, fault.Wrap(err, fault.Internal, "no randomness for an invocation id; nothing was sent")
 	}
-	draft := pl.draft
+	draft := pl.Draft
 	draft.Key = key
-	a := attempt{conn: pl.conn, tool: pl.tool, resolved: pl.resolved, actor: pl.actor}
-	ready, err := g.upstreams[pl.conn.Name].Open(ctx, g.target(a, draft))
+	a := attempt{conn: pl.Conn, tool: pl.Tool, resolved: pl.Resolved, actor: pl.Actor}
+	ready, err := g.upstreams[pl.Conn.Name].Open(ctx, g.target(a, draft))
 	if err != nil {
-		return Reply{}, notSentFault(pl.tool, err)
+		return Reply{}, unsent(pl, err)
 	}
 	defer ready.Close()
 	if ctx.Err() != nil {
-		return Reply{}, notSentFault(pl.tool, &NotSent{Stage: "dial", Reason: "the request ended before the call was sent", Err: ctx.Err()})
+		return Reply{}, unsent(pl, &NotSent{Stage: "dial", Reason: "the request ended before the call was sent", Err: ctx.Err()})
 	}
 	ctx, cancel, _ := g.lease(ctx) // what was sent is also recorded, whether or not the caller is still there
 	defer cancel()
 	switch o := g.sendOnce(ctx, a, ready, Request{
-		AttemptID: string(key.ID()), Tool: draft.UpstreamTool, Args: draft.Args, Meta: draft.Meta, Input: pl.tool.Input,
+		AttemptID: string(key.ID()), Tool: draft.UpstreamTool, Args: draft.Args, Meta: draft.Meta, Input: pl.Tool.Input,
 	}).(type) {
 	case Answer:
 		return g.wasRead(ctx, pl, draft, o)
@@ -48,7 +49,7 @@ func (g *Gateway) readNow(ctx context.Context, pl plan) (Reply, error) {
 }
 
 // wasRead records a read (T0r) and answers it.
-func (g *Gateway) wasRead(ctx context.Context, pl plan, draft ledger.Invocation, o Answer) (Reply, error) {
+func (g *Gateway) wasRead(ctx context.Context, pl plan.Plan, draft ledger.Invocation, o Answer) (Reply, error) {
 	res := ledger.Result{Kind: ledger.ResultOK, Body: o.Result}
 	if o.Error != nil {
 		res = ledger.Result{Kind: ledger.ResultError, Body: o.Error}
@@ -59,27 +60,24 @@ func (g *Gateway) wasRead(ctx context.Context, pl plan, draft ledger.Invocation,
 	}
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(left, answerTime))
 	defer cancel()
-	if err := g.Ledger.Record(bounded, draft, res, pl.actor, g.Now()); err != nil {
+	if err := g.Ledger.Record(bounded, draft, res, pl.Actor, g.Now()); err != nil {
 		word := "the ledger did not take it down"
 		if errors.Is(err, ledger.ErrUnknown) {
 			word = "it is not known whether the ledger took it down"
 		}
 		return Reply{}, fault.Wrap(err, fault.Unavailable,
-			"%s read something, but %s, so its answer is not given out. It changed nothing; call it again", pl.tool.Name, word)
+			"%s read something, but %s, so its answer is not given out. It changed nothing; call it again", pl.Tool.Name, word)
 	}
 	return Reply{Result: o.Result, Error: o.Error, Status: StatusDone, ID: draft.Key.ID()}, nil
 }
 
 // refusedRead words a read that the server refused to run.
-func refusedRead(pl plan, ns *NotSent) error {
-	return fault.Wrap(ns, fault.Upstream, "%s did not run: connection %s: %s", pl.tool.Name, pl.conn.Name, ns.Reason).
-		With("errors", answer.ErrorFacts(pl.conn.Name, what(ns), ns.Stage, ns.Status, ns.Code, ns.Reason))
+func refusedRead(pl plan.Plan, ns *NotSent) error {
+	return answer.RefusedRead(pl.Tool.Name, pl.Conn.Name, what(ns), ns.Stage, ns.Status, ns.Code, ns.Reason, ns)
 }
 
-// unknownRead words a read of which no answer came back. There is nothing to settle: it can be asked again.
-func (g *Gateway) unknownRead(pl plan, d Doubt) error {
-	g.Log.Warn("outcome of a read unknown", "tool", pl.tool.Name, "status", d.Status, "reason", d.Reason, "err", d.Err)
-	return fault.Wrap(d.Err, fault.InDoubt,
-		"nobody knows whether %s ran: %s. By the operator's word it only reads and changes nothing, so it can be called again", pl.tool.Name, d.Reason).
-		With("errors", answer.ErrorFacts(pl.conn.Name, "in_doubt", d.Stage, d.Status, 0, d.Reason))
+// unknownRead words a read of which no answer came back.
+func (g *Gateway) unknownRead(pl plan.Plan, d Doubt) error {
+	g.Log.Warn("outcome of a read unknown", "tool", pl.Tool.Name, "status", d.Status, "reason", d.Reason, "err", d.Err)
+	return answer.UnknownRead(pl.Tool.Name, pl.Conn.Name, d.Stage, d.Status, d.Reason, d.Err)
 }

@@ -28,9 +28,16 @@ func listReads(c *conn.Connection) { c.ReadOnly = []string{"list"} }
 
 func (w *world) rows() []ledger.Invocation {
 	w.Helper()
-	items, _, err := w.ledger.Scan(w.Context(), "", 100)
+	found, _, err := w.ledger.Scan(w.Context(), "", 100)
 	if err != nil {
 		w.Fatal(err)
+	}
+	var items []ledger.Invocation
+	for _, row := range found {
+		if row.Err != nil {
+			w.Fatal(row.Err)
+		}
+		items = append(items, row.Invocation)
 	}
 	return items
 }
@@ -218,12 +225,12 @@ func TestReadScopesSeeAndCallWhatReads(t *testing.T) {
 	withRules(w, listReads)
 	reader := w.alice
 	reader.Scopes = identity.Scopes{"read:free", "read:pay"}
-	raw, err := w.List(t.Context(), reader)
+	page, err := w.List(t.Context(), reader, gateway.ListRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var tools []struct{ Name string }
-	if err := json.Unmarshal(raw, &tools); err != nil {
+	if err := json.Unmarshal(page.Tools, &tools); err != nil {
 		t.Fatal(err)
 	}
 	var names []string

@@ -47,6 +47,19 @@ func (s *weak) Get(ctx context.Context, k ledger.Key, strong bool) (ledger.Invoc
 	return s.Store.Get(ctx, k, strong)
 }
 
+func (s *weak) GetMany(ctx context.Context, keys []ledger.Key) ([]ledger.Found, error) {
+	if s.down.Load() {
+		return nil, errDown
+	}
+	rows, err := s.Store.GetMany(ctx, keys)
+	for i, r := range rows {
+		if s.bad[r.Key] {
+			rows[i] = ledger.Found{Invocation: ledger.Invocation{Key: r.Key}, Err: errDown}
+		}
+	}
+	return rows, err
+}
+
 func (s *weak) Newest(ctx context.Context, p string) (ledger.Invocation, error) {
 	if s.down.Load() {
 		return ledger.Invocation{}, errDown

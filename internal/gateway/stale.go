@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/countersign-mcp/countersign/internal/fault"
+	"github.com/countersign-mcp/countersign/internal/gateway/review"
 	"github.com/countersign-mcp/countersign/internal/ledger"
 )
 
@@ -53,9 +54,4 @@ func (g *Gateway) nudge(ctx context.Context, inv ledger.Invocation) {
 	}
 }
 
-func lastEvent(inv ledger.Invocation) time.Time {
-	if len(inv.Events) == 0 {
-		return inv.CreatedAt
-	}
-	return inv.Events[len(inv.Events)-1].At
-}
+func lastEvent(inv ledger.Invocation) time.Time { return review.LastEvent(inv) }

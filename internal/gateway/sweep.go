@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,6 +13,8 @@ import (
 
 const (
 	sweepBatch = 100
+	// sweepReaders bounds how many batches of one round are read at a time.
+	sweepReaders = ledger.Shards
 	// sweepWorkers bounds how many rows of a long queue are moved at a time; one more joins for every sweepShare rows.
 	sweepWorkers = 32
 	sweepShare   = 16
@@ -66,19 +69,50 @@ func (g *Gateway) Sweep(ctx context.Context) (SweepReport, error) {
 	return r, errors.Join(failed...)
 }
 
-// sweepKeys gives the rows of one round their push, in order while they are few. Rows are independent of each other, and nearly
-// all the time of one is waiting for the ledger. Once ctx is done no further row is begun.
+// sweepKeys reads the rows of one round, a batch at a time, and gives each its push, in order while they are few. Rows are independent
+// of each other, and nearly all the time of one is waiting for the ledger. Once ctx is done nothing further is begun.
 func (g *Gateway) sweepKeys(ctx context.Context, keys []ledger.Key) SweepReport {
-	workers := min(sweepWorkers, 1+len(keys)/sweepShare)
+	batches := slices.Collect(slices.Chunk(keys, ledger.MaxBatch))
+	found := make([][]ledger.Found, len(batches))
+	sum := sideBySide(ctx, len(batches), sweepReaders, func(n int, r *SweepReport) { found[n] = g.readBatch(ctx, batches[n], r) })
+	rows := slices.Concat(found...)
+	workers := min(sweepWorkers, 1+len(rows)/sweepShare)
+	sum.add(sideBySide(ctx, len(rows), workers, func(n int, r *SweepReport) { g.sweepRow(ctx, rows[n], r) }))
+	return sum
+}
+
+// readBatch reads rows in the order of keys. The index is a hint, the rows decide: those that are gone have been looked at with that.
+func (g *Gateway) readBatch(ctx context.Context, keys []ledger.Key, r *SweepReport) []ledger.Found {
+	rows, err := g.Ledger.GetMany(ctx, keys)
+	if err != nil {
+		if ctx.Err() == nil {
+			r.Looked += len(keys)
+			r.Failed += len(keys)
+			g.Log.Error("rows could not be read; the next sweep tries again", "rows", len(keys), "first", keys[0].ID(), "err", err)
+		}
+		return nil
+	}
+	r.Looked += len(keys) - len(rows)
+	place := make(map[ledger.Key]int, len(keys))
+	for i, k := range keys {
+		place[k] = i
+	}
+	slices.SortFunc(rows, func(a, b ledger.Found) int { return place[a.Key] - place[b.Key] })
+	return rows
+}
+
+// sideBySide calls do with every number below n, several at a time, and returns the sum of their reports.
+func sideBySide(ctx context.Context, n, workers int, do func(int, *SweepReport)) SweepReport {
+	workers = max(1, min(workers, n))
 	reports := make([]SweepReport, workers)
 	var next atomic.Int64
 	work := func(r *SweepReport) {
 		for ctx.Err() == nil {
-			n := int(next.Add(1)) - 1
-			if n >= len(keys) {
+			i := int(next.Add(1)) - 1
+			if i >= n {
 				return
 			}
-			g.sweepKey(ctx, keys[n], r)
+			do(i, r)
 		}
 	}
 	var wg sync.WaitGroup
@@ -146,22 +180,21 @@ func (s *shard) page(ctx context.Context, g *Gateway) ([]ledger.Key, error) {
 	}
 }
 
-func (g *Gateway) sweepKey(ctx context.Context, k ledger.Key, r *SweepReport) {
+func (g *Gateway) sweepRow(ctx context.Context, row ledger.Found, r *SweepReport) {
 	r.Looked++
-	if err := g.sweepOne(ctx, k, r); err != nil {
+	err := row.Err
+	if err == nil {
+		err = g.sweepOne(ctx, row.Invocation, r)
+	}
+	if err != nil {
 		r.Failed++
-		g.Log.Error("row could not be swept; the next sweep tries again", "invocation", k.ID(), "err", err)
+		g.Log.Error("row could not be swept; the next sweep tries again", "invocation", row.Key.ID(), "err", err)
 	}
 }
 
-func (g *Gateway) sweepOne(ctx context.Context, k ledger.Key, r *SweepReport) error {
-	was, err := g.Ledger.Get(ctx, k.ID(), true) // the index is a hint, the row decides
-	if errors.Is(err, ledger.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
+// sweepOne gives one row its push. The row may have moved on since it was read with its batch: a transition then fails on the head that
+// it names, a mark on the state, and a hint makes its receiver read the row again.
+func (g *Gateway) sweepOne(ctx context.Context, was ledger.Invocation, r *SweepReport) error {
 	inv, err := g.settleStale(ctx, was)
 	if err != nil {
 		return err
@@ -183,7 +216,7 @@ func (g *Gateway) sweepOne(ctx context.Context, k ledger.Key, r *SweepReport) er
 	case inv.State == ledger.InDoubt:
 		return g.Ledger.Mark(ctx, inv, ledger.Mark{LookAt: inv.NotifiedAt.Add(remindAfter)})
 	case inv.State == ledger.Approved || inv.State == ledger.Started && inv.Effect == ledger.Idempotent && g.Ledger.LeaseOver(inv, now):
-		g.dispatch(ctx, k.ID())
+		g.dispatch(ctx, inv.Key.ID())
 		r.Dispatched++
 		return g.Ledger.Mark(ctx, inv, ledger.Mark{LookAt: now.Add(time.Minute)})
 	case inv.State == ledger.Started:
@@ -226,16 +259,24 @@ func later(a, b time.Time) time.Time {
 func (g *Gateway) Scan(ctx context.Context) (SweepReport, error) {
 	var r SweepReport
 	for cursor := ""; ; {
-		items, next, err := g.Ledger.Scan(ctx, cursor, sweepBatch)
+		rows, next, err := g.Ledger.Scan(ctx, cursor, sweepBatch)
 		if err != nil {
 			return r, err
 		}
-		for _, inv := range items {
-			if inv.State == ledger.Started && g.Ledger.LeaseOver(inv, g.Now()) {
-				g.sweepKey(ctx, inv.Key, &r)
-			} else {
+		var stranded []ledger.Key
+		for _, row := range rows {
+			switch {
+			case row.Err != nil:
+				g.sweepRow(ctx, row, &r) // counted and logged
+			case row.State == ledger.Started && g.Ledger.LeaseOver(row.Invocation, g.Now()):
+				stranded = append(stranded, row.Key)
+			default:
 				r.Looked++
 			}
+		}
+		done := g.sweepKeys(ctx, stranded) // read again: a scan may lag
+		if r.add(done); done.Looked < len(stranded) {
+			return r, ctx.Err()
 		}
 		if next == "" {
 			return r, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-mcp/countersign/internal/gateway"
 	"github.com/countersign-mcp/countersign/internal/ledger"
 	"github.com/countersign-mcp/countersign/internal/ledger/memledger"
+	"github.com/countersign-mcp/countersign/internal/ledger/row"
 )
 
 // TestASweepSeesEveryRow has more rows due than one page of the index holds, many of which always fail.
@@ -81,16 +82,16 @@ func TestASweepThatIsCutShortSaysSo(t *testing.T) {
 	}
 }
 
-// meeting is a store on which strong reads wait until two of them are under way, and of which one may be a defect.
+// meeting is a store on which marks wait until two of them are under way, and of which one may be a defect.
 type meeting struct {
 	ledger.Store
 	mu        sync.Mutex
 	now, most int
-	two       chan struct{} // closed when two reads met
+	two       chan struct{} // closed when two marks met
 	broken    ledger.Key
 }
 
-func (s *meeting) Get(ctx context.Context, k ledger.Key, strong bool) (ledger.Invocation, error) {
+func (s *meeting) Mark(ctx context.Context, k ledger.Key, m ledger.Mark) error {
 	s.mu.Lock()
 	s.now++
 	if s.most = max(s.most, s.now); s.now == 2 && s.two != nil {
@@ -111,13 +112,13 @@ func (s *meeting) Get(ctx context.Context, k ledger.Key, strong bool) (ledger.In
 		select {
 		case <-two:
 		case <-ctx.Done():
-			return ledger.Invocation{}, ctx.Err()
+			return ctx.Err()
 		}
 	}
-	return s.Store.Get(ctx, k, strong)
+	return s.Store.Mark(ctx, k, m)
 }
 
-// TestALongQueueIsSweptSideBySide has reads that need company; a short queue is swept in order, and needs none.
+// TestALongQueueIsSweptSideBySide has marks that need company; a short queue is swept in order, and needs none.
 func TestALongQueueIsSweptSideBySide(t *testing.T) {
 	t.Parallel()
 	const rows = 1000
@@ -148,6 +149,119 @@ func TestALongQueueIsSweptSideBySide(t *testing.T) {
 		}
 	}()
 	_, _ = w.Sweep(ctx)
+}
+
+// batches is a store that counts how rows are read, and may do something between a batch's read and its answer.
+type batches struct {
+	*memledger.Store
+	mu           sync.Mutex
+	single, many int
+	lost         map[int]bool // of many: batches that do not answer
+	meanwhile    func()
+}
+
+func (s *batches) Get(ctx context.Context, k ledger.Key, strong bool) (ledger.Invocation, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.single++
+	return s.Store.Get(ctx, k, strong)
+}
+
+func (s *batches) GetMany(ctx context.Context, keys []ledger.Key) ([]ledger.Found, error) {
+	s.mu.Lock()
+	s.many++
+	lost, meanwhile := s.lost[s.many], s.meanwhile
+	s.mu.Unlock()
+	if lost {
+		return nil, errDown
+	}
+	rows, err := s.Store.GetMany(ctx, keys)
+	if meanwhile != nil {
+		meanwhile()
+	}
+	return rows, err
+}
+
+// parked is a world with so many parked calls.
+func parked(t *testing.T, n int) (*world, *batches, []ledger.Key) {
+	t.Helper()
+	s := &batches{Store: memledger.New(), lost: map[int]bool{}}
+	w := newWorldOn(t, s)
+	for i := range n {
+		w.call("pay__send", fmt.Sprintf(`{"to":"acct-%d"}`, i))
+	}
+	keys, err := w.ledger.Waiting(t.Context(), n)
+	if err != nil || len(keys) != n {
+		t.Fatalf("%d rows wait, %v", len(keys), err)
+	}
+	s.single, s.many = 0, 0
+	return w, s, keys
+}
+
+// TestASweepReadsItsRowsInBatches counts reads, and loses one batch: its rows wait for the next sweep, the others do not.
+func TestASweepReadsItsRowsInBatches(t *testing.T) {
+	t.Parallel()
+	const rows = 1000
+	w, s, _ := parked(t, rows)
+	w.advance(8 * 24 * time.Hour)
+	s.lost[2] = true
+	first, err := w.Sweep(t.Context())
+	if err != nil || first.Looked != rows || first.Failed == 0 || first.Failed > ledger.MaxBatch || first.Expired != rows-first.Failed {
+		t.Errorf("report = %+v, %v, want one batch failed and all others expired", first, err)
+	}
+	if most := rows/ledger.MaxBatch + 2*ledger.Shards; s.single != 0 || s.many > most {
+		t.Errorf("%d rows were read singly and %d batches, want none and at most %d", s.single, s.many, most)
+	}
+	if r, err := w.Sweep(t.Context()); err != nil || r.Looked != first.Failed || r.Expired != first.Failed {
+		t.Errorf("the next sweep: %+v, %v, want the %d that failed", r, err, first.Failed)
+	}
+}
+
+// TestARowThatMovesAfterItsBatchWasRead lets somebody decide in between: the sweep's own transition fails on the head it names (G5).
+func TestARowThatMovesAfterItsBatchWasRead(t *testing.T) {
+	t.Parallel()
+	w, s, keys := parked(t, 3)
+	w.advance(7*24*time.Hour - time.Minute)
+	at := w.clock() // the decider's clock is behind the sweep's
+	w.advance(2 * time.Minute)
+	s.meanwhile = func() {
+		inv, err := s.Store.Get(t.Context(), keys[1], true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.ledger.Do(t.Context(), inv, ledger.Command{Kind: ledger.Decline, Actor: ledger.Actor{By: "approver:ana"}, Approver: "ana", At: at, Reason: "no"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := w.Sweep(t.Context())
+	if err != nil || r.Looked != 3 || r.Expired != 2 || r.Failed != 0 {
+		t.Errorf("report = %+v, %v, want two expired", r, err)
+	}
+	if inv, err := s.Store.Get(t.Context(), keys[1], true); err != nil || inv.State != ledger.Declined || len(inv.Events) != 2 {
+		t.Errorf("the decision became %s after %d events, %v", inv.State, len(inv.Events), err)
+	}
+}
+
+// TestAnUnreadableRowDoesNotKeepOthersFromTheirTurn has one row that somebody else wrote, in the index and in the scan.
+func TestAnUnreadableRowDoesNotKeepOthersFromTheirTurn(t *testing.T) {
+	t.Parallel()
+	w, s, keys := parked(t, 5)
+	s.Tamper(keys[2], row.Events, int64(7))
+	w.advance(8 * 24 * time.Hour)
+	if r, err := w.Sweep(t.Context()); err != nil || r.Looked != 5 || r.Expired != 4 || r.Failed != 1 {
+		t.Errorf("sweep: %+v, %v, want 4 expired and 1 failed", r, err)
+	}
+	w.remote.onSend = func() { panic("killed") }
+	for range 3 {
+		func() {
+			defer func() { _ = recover() }()
+			_, _ = w.Call(t.Context(), w.alice, gateway.CallRequest{Tool: "free__send", Args: json.RawMessage(big)})
+		}()
+	}
+	w.advance(time.Hour)
+	if r, err := w.Scan(t.Context()); err != nil || r.Looked != 8 || r.Doubted != 3 || r.Failed != 1 {
+		t.Errorf("scan: %+v, %v, want 3 doubts and 1 failed", r, err)
+	}
 }
 
 // TestCardsThatCannotBeDelivered sweeps every minute while no card can be delivered (a channel is broken, a connection has no

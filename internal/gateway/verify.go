@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/countersign-mcp/countersign/internal/gateway/answer"
+	"github.com/countersign-mcp/countersign/internal/gateway/review"
 	"github.com/countersign-mcp/countersign/internal/ledger"
 	"github.com/countersign-mcp/countersign/internal/ledger/row"
 )
@@ -19,9 +20,13 @@ const (
 
 // doubted sends the hints that go with a doubt: people are told, and where the connection file names a tool that shows whether the
 // call happened, an executor is sent to ask it. Whoever waits for an answer does not wait for that.
+//
+// A process that only sweeps or decides has no connection files. It sends an executor in any case: that one knows whether there is
+// something to ask, and does nothing else with a call in doubt.
 func (g *Gateway) doubted(ctx context.Context, inv ledger.Invocation) {
 	g.notify(ctx, inv.Key.ID())
-	if _, known := g.conns[inv.Connection].VerifyWith[inv.UpstreamTool]; known {
+	cn, here := g.conns[inv.Connection]
+	if _, asks := cn.VerifyWith[inv.UpstreamTool]; asks || !here {
 		g.dispatch(ctx, inv.Key.ID())
 	}
 }
@@ -31,7 +36,7 @@ func (g *Gateway) doubted(ctx context.Context, inv ledger.Invocation) {
 // twice unless both come at once; asking changes nothing.
 func (g *Gateway) verify(ctx context.Context, inv ledger.Invocation, actor ledger.Actor) error {
 	v, known := g.conns[inv.Connection].VerifyWith[inv.UpstreamTool]
-	if _, done := verified(inv); !known || done || dropped(inv) || !intact(inv) {
+	if _, done := review.Verified(inv); !known || done || review.Dropped(inv) || !review.Intact(inv) {
 		return nil
 	}
 	says := row.Verification{Tool: inv.Connection + ": " + v.Tool}
@@ -63,7 +68,7 @@ func (g *Gateway) ask(ctx context.Context, inv ledger.Invocation, upstream strin
 	}
 	ctx, cancel := context.WithTimeout(ctx, verifyTime)
 	defer cancel()
-	resolved, err := cn.Resolve(ctx, g.Secrets)
+	resolved, err := cn.Resolve(ctx, g.Secrets, nil)
 	if err != nil {
 		return "", errors.New(resolveError(err).Reason)
 	}
@@ -86,14 +91,4 @@ func (g *Gateway) ask(ctx context.Context, inv ledger.Invocation, upstream strin
 		return "", errors.New(o.Reason)
 	}
 	return "", errors.New("the server did not answer the call itself")
-}
-
-// verified returns what a tool said about the present doubt. What it said about an earlier one, before the call was sent again, is
-// no answer to this one.
-func verified(inv ledger.Invocation) (row.Verification, bool) {
-	if inv.Verified == "" {
-		return row.Verification{}, false
-	}
-	v, err := row.ParseVerification(inv.Verified)
-	return v, err == nil && inv.State == ledger.InDoubt && !v.At.Before(lastEvent(inv))
 }

@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -94,6 +95,55 @@ func TestADoubtIsLookedInto(t *testing.T) {
 					t.Errorf("asked %s %s", last.Tool, last.Args)
 				}
 			})
+		}
+	}
+}
+
+// TestADoubtThatASweepFindsIsLookedInto: the function that sweeps has no connection files and cannot know whether there is something to
+// ask. An executor that has them is sent, and asks; where there is nothing to ask it does nothing.
+func TestADoubtThatASweepFindsIsLookedInto(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name   string
+		change func(*conn.Connection)
+		asked  int
+	}{
+		{"a tool shows it", listShows, 1},
+		{"nothing shows it", func(*conn.Connection) {}, 0},
+	} {
+		for _, sweep := range []func(*gateway.Gateway, context.Context) (gateway.SweepReport, error){(*gateway.Gateway).Sweep, (*gateway.Gateway).Scan} {
+			w := newWorld(t)
+			withRules(w, row.change)
+			w.remote.answer = onlySend(text("one note"))
+			r := w.call("pay__send", big)
+			if _, err := w.decide(r.ID, "ana", gateway.Approve, ""); err != nil {
+				t.Fatal(err)
+			}
+			inv, err := w.ledger.Get(t.Context(), r.ID, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = w.ledger.Do(t.Context(), inv, ledger.Command{Kind: ledger.Claim, Actor: ledger.Actor{By: "executor"}, At: w.now,
+				Lease: w.now.Add(time.Minute), DefinitionDigest: inv.DefinitionDigest}) // and its executor is killed
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.advance(time.Hour)
+			w.dispatched, w.notified = nil, nil
+			onlyTable := w.config
+			onlyTable.Connections, onlyTable.Catalog, onlyTable.Upstream, onlyTable.Secrets = nil, nil, nil, nil
+			if report, err := sweep(gateway.New(onlyTable), t.Context()); err != nil || report.Doubted != 1 || report.Failed != 0 {
+				t.Fatalf("%s: sweep %+v, %v", row.name, report, err)
+			}
+			if len(w.notified) != 1 || len(w.dispatched) != 1 {
+				t.Errorf("%s: %d hints to people, %d to an executor; want one of each", row.name, len(w.notified), len(w.dispatched))
+			}
+			w.execute() // each hint twice
+			v, err := w.View(t.Context(), r.ID)
+			if err != nil || v.State != ledger.InDoubt || (v.Verified != nil) != (row.asked > 0) {
+				t.Errorf("%s: shown %+v in %s, %v", row.name, v.Verified, v.State, err)
+			}
+			w.wantSent(row.asked) // the call itself is never sent again
 		}
 	}
 }

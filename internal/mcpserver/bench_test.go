@@ -15,8 +15,8 @@ import (
 // rendered is a gateway whose list was made before.
 type rendered struct{ list, result json.RawMessage }
 
-func (r rendered) List(context.Context, identity.Principal) (json.RawMessage, error) {
-	return r.list, nil
+func (r rendered) List(context.Context, identity.Principal, gateway.ListRequest) (gateway.ListPage, error) {
+	return gateway.ListPage{Tools: r.list}, nil
 }
 
 func (r rendered) Call(context.Context, identity.Principal, gateway.CallRequest) (gateway.Reply, error) {

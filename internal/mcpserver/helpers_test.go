@@ -14,15 +14,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-mcp/countersign/internal/catalog"
 	"github.com/countersign-mcp/countersign/internal/fault"
 	"github.com/countersign-mcp/countersign/internal/gateway"
+	"github.com/countersign-mcp/countersign/internal/gateway/listing"
 	"github.com/countersign-mcp/countersign/internal/identity"
 	"github.com/countersign-mcp/countersign/internal/mcpserver"
 )
 
 // memory is a gateway without a ledger: tools that answer at once, and a count of what would have left for a remote.
 type memory struct {
-	tools []memoryTool
+	tools  []memoryTool
+	limits listing.Limits // of a page
 	// answer is what every remote says; nil: {"content":[{"type":"text","text":"done"}]}.
 	answer func(gateway.CallRequest) (gateway.Reply, error)
 
@@ -37,15 +40,16 @@ type memoryTool struct {
 	definition       string // without the name
 }
 
-func (m *memory) List(_ context.Context, p identity.Principal) (json.RawMessage, error) {
+func (m *memory) List(_ context.Context, p identity.Principal, r gateway.ListRequest) (gateway.ListPage, error) {
 	m.count()
-	list := []string{}
+	var tools []*catalog.Tool
 	for _, t := range m.tools {
 		if p.Scopes.Allows(t.connection, t.name, t.readOnly) {
-			list = append(list, t.json())
+			tools = append(tools, &catalog.Tool{Name: t.connection + "__" + t.name, Served: json.RawMessage(t.json())})
 		}
 	}
-	return json.RawMessage("[" + strings.Join(list, ",") + "]"), nil
+	all := listing.Audience{Shows: func(*catalog.Tool) bool { return true }, Own: func() []json.RawMessage { return nil }}
+	return listing.New(tools, m.limits).Page(all, r.Cursor, r.Legacy)
 }
 
 func (t memoryTool) json() string {

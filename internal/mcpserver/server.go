@@ -22,8 +22,9 @@ import (
 
 // Gateway is what a client reaches through this package. Errors are *fault.Error; any other error counts as internal.
 type Gateway interface {
-	// List returns the JSON array of the tool definitions that p may see, built-in tools included, in a stable order.
-	List(ctx context.Context, p identity.Principal) (json.RawMessage, error)
+	// List returns a page of the tool definitions that p may see, built-in tools included, in a stable order, and in the form of the
+	// client's era. Its bytes are shared and not written to.
+	List(ctx context.Context, p identity.Principal, r gateway.ListRequest) (gateway.ListPage, error)
 	// Call makes or joins an invocation, or answers the built-in tool [gateway.AwaitTool].
 	Call(ctx context.Context, p identity.Principal, r gateway.CallRequest) (gateway.Reply, error)
 }

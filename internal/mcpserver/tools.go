@@ -1,12 +1,10 @@
 package mcpserver
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -22,77 +20,6 @@ const headerKey = "Idempotency-Key"
 
 // maxKey bounds a client's idempotency key, in bytes.
 const maxKey = 255
-
-// list answers tools/list in one page from the gateway's bytes.
-func (s *server) list(ctx context.Context, p identity.Principal, e era, m message) *answer {
-	if cursor := stringParam(m, "cursor"); cursor != "" || !absent(m.params, "cursor") && !isString(m.params, "cursor") {
-		return e.refuse(codeInvalidParams, "unknown cursor: the whole list is one page").answer(m.id)
-	}
-	tools, err := s.Gateway.List(ctx, p)
-	if err != nil {
-		return s.failed(e, m.id, err)
-	}
-	if len(tools) == 0 {
-		tools = json.RawMessage("[]")
-	}
-	if !e.modern {
-		tools = legacyTools(tools)
-	}
-	b := make([]byte, 0, len(tools)+200)
-	b = append(append(b, `{"tools":`...), tools...)
-	if e.modern {
-		// Private: the list depends on the caller's scopes (2026-07-28, server/utilities/caching).
-		b = append(b, `,"resultType":"complete","ttlMs":`...)
-		b = strconv.AppendInt(b, listTTL, 10)
-		b = append(b, `,"cacheScope":"private","_meta":{"`+mcp.MetaKeyServerInfo+`":`...)
-		b = append(append(b, s.info...), '}')
-	}
-	a := result(m.id, append(b, '}'))
-	if !s.fits(a.body) {
-		return s.failed(e, m.id, fault.New(fault.Internal, "the list of tools is longer than an answer may be: narrow the scopes of this client"))
-	}
-	return a
-}
-
-// legacyTools takes output schemas away that describe anything but an object: revisions before 2026-07-28 know no other, and
-// their clients refuse the whole list for one. The rest of the definition stays as it is.
-func legacyTools(tools json.RawMessage) json.RawMessage {
-	if !bytes.Contains(tools, []byte(`"outputSchema"`)) {
-		return tools
-	}
-	var list []json.RawMessage
-	if json.Unmarshal(tools, &list) != nil {
-		return tools
-	}
-	changed := false
-	for i, definition := range list {
-		o, err := jsonx.ParseObject(definition)
-		if err != nil {
-			continue
-		}
-		output, ok := o.Get("outputSchema")
-		if !ok {
-			continue
-		}
-		schema, err := jsonx.ParseObject(output)
-		kind, _ := schema.Get("type")
-		if err != nil || text(kind) != "object" {
-			list[i], changed = edit(jsonx.Remove(definition, "outputSchema")), true
-		}
-	}
-	if !changed {
-		return tools
-	}
-	return append(append([]byte("["), bytes.Join(raws(list), []byte(","))...), ']')
-}
-
-func raws(list []json.RawMessage) [][]byte {
-	out := make([][]byte, len(list))
-	for i, raw := range list {
-		out[i] = raw
-	}
-	return out
-}
 
 // call hands one tools/call to the gateway, arguments untouched (M3), and shapes what comes back.
 func (s *server) call(ctx context.Context, r *http.Request, x *exchange, p identity.Principal, e era, m message, old session) *answer {
@@ -190,7 +117,7 @@ func (s *server) paramHeaders(h http.Header, p identity.Principal, e era, m mess
 	if !ok {
 		return nil // the gateway says what is wrong
 	}
-	o, err := jsonx.ParseObject(definition)
+	o, err := jsonx.ParseObjectWithin(definition, answerLimits) // the catalog's bounds are wider than a request's
 	if err != nil {
 		return nil // a definition was admitted when the catalog was built
 	}
@@ -225,9 +152,4 @@ func (s *server) failedCall(e era, id json.RawMessage, tool string, err error) *
 		err = fault.Wrap(err, fault.Internal, "%s; whether the call was sent is not known", fault.MessageOf(err))
 	}
 	return s.failed(e, id, err)
-}
-
-func isString(o jsonx.Object, name string) bool {
-	raw, _ := o.Get(name)
-	return len(raw) > 0 && raw[0] == '"'
 }

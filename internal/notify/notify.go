@@ -27,9 +27,9 @@ type Ledger interface {
 	Mark(ctx context.Context, inv ledger.Invocation, m ledger.Mark) error
 }
 
-// Views shows a row as a person would see it.
+// Views shows a row that was read as a person would see it.
 type Views interface {
-	View(ctx context.Context, id ledger.ID) (gateway.View, error)
+	Show(inv ledger.Invocation) gateway.View
 }
 
 // Channel delivers one card to one approver. An error means that it was not, or may not have been, delivered.
@@ -91,10 +91,7 @@ func (n *Notifier) Notify(ctx context.Context, id ledger.ID) error {
 	if told(inv, now) {
 		return nil // a doubled hint
 	}
-	view, err := n.Views.View(ctx, id)
-	if err != nil {
-		return err
-	}
+	view := n.Views.Show(inv)
 	approvers := deciders(n.Approvers(inv.Connection), inv) // N3
 	if len(approvers) == 0 {
 		return fmt.Errorf("nobody can decide %s: connection %s has no approver besides the requester and those who approved it already; name one in countersign.yml", id, inv.Connection)

@@ -68,6 +68,7 @@ func (p *pages) decide(w http.ResponseWriter, r *http.Request) {
 	decided, err := p.Calls.Decide(r.Context(), gateway.Decision{
 		ID: view.ID, Choice: form.choice, Approver: claims.Subject, Name: form.name, Proof: "link",
 		Head: form.head, Digest: claims.Digest, Reason: form.reason, RequestID: p.RequestID(r),
+		Read: view, // what was checked above is what is decided on; the write fails where the row has moved on since
 	})
 	switch {
 	case err != nil && fault.CodeOf(err) == fault.Invalid && page.Form.Open:

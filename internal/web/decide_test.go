@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/awslabs/aws-lambda-go-api-proxy/httpadapter"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/countersign-mcp/countersign/internal/fault"
 	"github.com/countersign-mcp/countersign/internal/gateway"
@@ -48,15 +49,20 @@ func TestApprove(t *testing.T) {
 	form := f.decision(token, gateway.Approve)
 	form.Set("name", "  Ana Lima ")
 	form.Set("reason", "looks fine\r\nto me ")
+	read := f.desk.view
 	res, page := f.post(form)
 	if res.StatusCode != http.StatusOK || f.desk.writes != 1 {
 		t.Fatalf("status %d, %d writes", res.StatusCode, f.desk.writes)
 	}
+	if f.desk.views != 1 {
+		t.Errorf("the call was read %d times", f.desk.views)
+	}
 	want := gateway.Decision{
 		ID: f.desk.view.ID, Choice: gateway.Approve, Approver: "ana@example.test", Name: "Ana Lima", Proof: "link",
 		Head: "head-1", Digest: f.desk.view.DecisionDigest, Reason: "looks fine\nto me", RequestID: "request-1",
+		Read: read, // what was checked is what is decided on
 	}
-	if diff := cmp.Diff(want, f.desk.last); diff != "" {
+	if diff := cmp.Diff(want, f.desk.last, cmpopts.IgnoreUnexported(gateway.View{})); diff != "" {
 		t.Errorf("decision (-want +got):\n%s", diff)
 	}
 	shown := words(page)

@@ -34,6 +34,7 @@ type weather struct {
 }
 
 func (w *weather) ServeHTTP(out http.ResponseWriter, in *http.Request) {
+	w.standIn.Faults().Forget() // the stand-in looks closely at each request while a rule is in force
 	if w.bad.Load() && w.luck.below(100) == 0 {
 		rules := []chaos.Rule{
 			{Kind: chaos.Throttle}, {Kind: chaos.ErrorBefore}, {Kind: chaos.ErrorAfter}, {Kind: chaos.DropBefore}, {Kind: chaos.DropAfter},
@@ -48,7 +49,7 @@ func (w *weather) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 	w.standIn.ServeHTTP(out, in)
 }
 
-// clear lets held writes land and forgets the rules, so that the plan does not grow.
+// clear lets held writes land and ends what is left of the rules.
 func (w *weather) clear() {
 	w.bad.Store(false)
 	w.standIn.Faults().Release()

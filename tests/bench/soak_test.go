@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -177,13 +178,18 @@ func (s *soak) settle(d time.Duration) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	for _, k := range keys {
-		inv, err := s.ledger.Get(s.Context(), k.ID(), true)
+	for batch := range slices.Chunk(keys, ledger.MaxBatch) { // those that nobody decides wait for the rest of the soak
+		rows, err := s.ledger.GetMany(s.Context(), batch)
 		if err != nil {
 			s.Fatal(err)
 		}
-		if inv.State == ledger.InDoubt {
-			s.answer(inv)
+		for _, row := range rows {
+			if row.Err != nil {
+				s.Fatal(row.Err)
+			}
+			if row.State == ledger.InDoubt {
+				s.answer(row.Invocation)
+			}
 		}
 	}
 	s.hints()
@@ -221,7 +227,8 @@ func number(t testing.TB, inv ledger.Invocation) int {
 	return args.N
 }
 
-// checkpoint prints how much there is after done calls, and holds an idle sweep against its price at the beginning.
+// checkpoint prints how much there is after done calls, holds rows and memory against what so many calls should leave, and an idle
+// sweep against its price at the beginning.
 func (s *soak) checkpoint(percent, done int, start memory) {
 	s.Helper()
 	rows, bytes, open := 0, 0, 0
@@ -240,8 +247,21 @@ func (s *soak) checkpoint(percent, done int, start memory) {
 		}
 	})
 	requests := s.aws.Accounting().Total().Requests
-	s.Logf("measure: soak at %3d %%: %d calls, %d rows of %d bytes, %d open, heap %s (%d bytes a row), RSS %s, sweep %v and %d requests",
-		percent, done, rows, bytes/max(rows, 1), open, megabytes(now.heap), (int64(now.heap)-int64(start.heap))/int64(max(rows, 1)), megabytes(now.rss), took, requests)
+	grown := int64(now.heap) - int64(start.heap)
+	s.Logf("measure: soak at %3d %%: %d calls, %d rows of %d bytes, %d open, heap %s (%d bytes a row), RSS %s, sweep %v and %d requests; %v of processor so far",
+		percent, done, rows, bytes/max(rows, 1), open, megabytes(now.heap), grown/int64(max(rows, 1)), megabytes(now.rss), took, requests, processorTime())
+	executions, calls := 0, 0
+	for n := range done {
+		executions += int(s.remote.runs[n].Load())
+		calls += int(s.allowed[n].Load())
+	}
+	if rows < executions || rows > calls {
+		s.Errorf("at %d %% there are %d rows for %d calls that were made and %d that ran", percent, rows, calls, executions)
+	}
+	// A row takes little more than its bytes, and pointers to it; what the process holds beside the rows does not depend on how many there are.
+	if most := int64(2<<20 + bytes*5/4 + 600*rows); grown > most {
+		s.Errorf("at %d %% %d bytes of heap have come for %d rows, at most %d", percent, grown, rows, most)
+	}
 	if requests != ledger.Shards {
 		s.Errorf("at %d %% an idle sweep makes %d requests, not %d", percent, requests, ledger.Shards)
 	}

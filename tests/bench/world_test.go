@@ -1,15 +1,21 @@
 package bench_test
 
 import (
+	"cmp"
 	"context"
+	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -28,6 +34,7 @@ import (
 	"github.com/countersign-mcp/countersign/internal/notify"
 	"github.com/countersign-mcp/countersign/internal/secret"
 	"github.com/countersign-mcp/countersign/internal/signurl"
+	"github.com/countersign-mcp/countersign/internal/web"
 )
 
 const table = "bench"
@@ -41,8 +48,12 @@ type world struct {
 	client   *dynamodb.Client
 	ledger   *ledger.Ledger
 	notifier *notify.Notifier
+	pages    http.Handler
+	box      *mailbox
 	remote   *counter
 	caller   identity.Principal
+
+	session string // of the calls; empty: "s"
 
 	mu         sync.Mutex
 	now        time.Time
@@ -53,7 +64,7 @@ type world struct {
 // newWorld serves the stand-in through front, which may be nil.
 func newWorld(t testing.TB, front func(*localaws.Server) http.Handler) *world {
 	t.Helper()
-	w := &world{TB: t, remote: &counter{}, now: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)}
+	w := &world{TB: t, remote: &counter{}, box: &mailbox{}, now: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)}
 	w.caller = identity.Principal{ID: "client:desk", Name: "Desk agent", Proof: "client token", Scopes: identity.Scopes{"call:*"}}
 	var err error
 	if w.aws, err = localaws.Open(localaws.Config{Now: w.clock}); err != nil {
@@ -85,15 +96,21 @@ func newWorld(t testing.TB, front func(*localaws.Server) http.Handler) *world {
 		Sleep:    func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 		Notify:   w.queue(&w.notified), Dispatch: w.queue(&w.dispatched), Approvers: approvers,
 	})
+	signer, verifier := newSigner(t)
 	w.notifier = notify.New(notify.Config{
-		Views: w.Gateway, Ledger: w.ledger, Signer: newSigner(t), ApproveURL: "https://approve.example.test", Approvers: approvers,
-		Channels: map[string]notify.Channel{"": mute{}}, Now: w.clock, Log: slog.New(slog.DiscardHandler),
+		Views: w.Gateway, Ledger: w.ledger, Signer: signer, ApproveURL: approveURL, Approvers: approvers,
+		Channels: map[string]notify.Channel{"": w.box}, Now: w.clock, Log: slog.New(slog.DiscardHandler),
+	})
+	w.pages = web.New(web.Config{
+		Calls: w.Gateway, Verifier: verifier, Now: w.clock, Log: slog.New(slog.DiscardHandler), RequestID: func(*http.Request) string { return newRequest() },
 	})
 	w.aws.Accounting().Reset()
 	return w
 }
 
-func newSigner(t testing.TB) *signurl.Signer {
+const approveURL = "https://approve.example.test"
+
+func newSigner(t testing.TB) (*signurl.Signer, *signurl.Verifier) {
 	t.Helper()
 	key, err := signurl.GenerateKey(rand.Reader)
 	if err != nil {
@@ -107,14 +124,35 @@ func newSigner(t testing.TB) *signurl.Signer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return signer
+	public, err := signurl.ParsePublic(key.Public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signer, signurl.NewVerifier(approveURL, map[string]ed25519.PublicKey{key.ID: public})
 }
 
-// mute is a channel that always delivers.
-type mute struct{}
+// mailbox always delivers, and keeps the last link.
+type mailbox struct {
+	mu   sync.Mutex
+	link string
+}
 
-func (mute) Name() string                               { return "mute" }
-func (mute) Deliver(context.Context, notify.Card) error { return nil }
+func (*mailbox) Name() string { return "mailbox" }
+
+func (m *mailbox) Deliver(_ context.Context, c notify.Card) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.link = c.Link
+	return nil
+}
+
+// newRequest returns the id of a request as Lambda makes them.
+func newRequest() string {
+	b := make([]byte, 16)
+	_, _ = rand.Read(b) // it never fails
+	h := hex.EncodeToString(b)
+	return strings.Join([]string{h[:8], h[8:12], h[12:16], h[16:20], h[20:]}, "-")
+}
 
 // connections are the ones of every world: free is ungated, look says that it changes nothing, pay is gated, once remembered.
 func connections() []conn.Connection {
@@ -186,20 +224,35 @@ func (w *world) call(connection string, n int, key, note string) (gateway.Reply,
 	if err != nil {
 		return gateway.Reply{}, err
 	}
-	return w.Call(w.Context(), w.caller, gateway.CallRequest{Tool: connection + "__send", Args: args, IdempotencyKey: key, Session: "s"})
+	return w.Call(w.Context(), w.caller, gateway.CallRequest{Tool: connection + "__send", Args: args, IdempotencyKey: key, Session: cmp.Or(w.session, "s"), Client: "agent 1.0", RequestID: newRequest()})
 }
 
-// decide reads the page as a person does and decides what it shows. The page is read once when it is opened, and once more when
-// its form comes back.
+// approve opens the link of the last card and approves what the page shows, as a person's browser does.
+func (w *world) approve() {
+	w.Helper()
+	shown := httptest.NewRecorder()
+	w.pages.ServeHTTP(shown, httptest.NewRequestWithContext(w.Context(), http.MethodGet, w.box.link, nil))
+	hidden := map[string]string{}
+	for _, field := range regexp.MustCompile(`<input type="hidden" name="(\w+)" value="([^"]*)">`).FindAllStringSubmatch(shown.Body.String(), -1) {
+		hidden[field[1]] = field[2]
+	}
+	form := url.Values{"t": {hidden["t"]}, "h": {hidden["h"]}, "d": {string(gateway.Approve)}, "name": {"Ana"}}
+	answer := httptest.NewRequestWithContext(w.Context(), http.MethodPost, approveURL+web.PathDecide, strings.NewReader(form.Encode()))
+	answer.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	decided := httptest.NewRecorder()
+	w.pages.ServeHTTP(decided, answer)
+	if shown.Code != http.StatusOK || decided.Code != http.StatusOK {
+		w.Fatalf("the page answers %d, the decision %d: %s", shown.Code, decided.Code, decided.Body)
+	}
+}
+
+// decide decides what is there now, without a page.
 func (w *world) decide(id ledger.ID, choice gateway.Choice, reason string) (gateway.Decided, error) {
 	v, err := w.View(w.Context(), id)
 	if err != nil {
 		return gateway.Decided{}, err
 	}
-	if _, err := w.View(w.Context(), id); err != nil {
-		return gateway.Decided{}, err
-	}
-	return w.Decide(w.Context(), gateway.Decision{ID: id, Choice: choice, Approver: "ana", Name: "Ana", Proof: "link", Head: v.Head, Digest: v.DecisionDigest, Reason: reason})
+	return w.Decide(w.Context(), gateway.Decision{ID: id, Choice: choice, Approver: "ana", Name: "Ana", Proof: "link", Head: v.Head, Digest: v.DecisionDigest, Reason: reason, Read: v})
 }
 
 // hints runs what is queued, and what that queues, and returns how many of them went wrong.
@@ -215,7 +268,7 @@ func (w *world) hints() (failed int) {
 			}
 		}
 		for _, id := range runs {
-			if err := w.Execute(w.Context(), id); err != nil && !errors.Is(err, gateway.ErrBusy) {
+			if err := w.Execute(gateway.WithRequestID(w.Context(), newRequest()), id); err != nil && !errors.Is(err, gateway.ErrBusy) {
 				failed++
 			}
 		}
@@ -230,8 +283,11 @@ func (w *world) rows(each func(ledger.Invocation)) {
 		if err != nil {
 			w.Fatal(err)
 		}
-		for _, inv := range page {
-			each(inv)
+		for _, row := range page {
+			if row.Err != nil {
+				w.Fatal(row.Err)
+			}
+			each(row.Invocation)
 		}
 		if cursor = next; cursor == "" {
 			return
