@@ -23,7 +23,8 @@ func auditCommand() command {
 		usage:   "[ID] [--json | --csv] [--since TIME] [--until TIME] [--data DIR | --stage STAGE]",
 		example: "countersign audit --csv --since 7d > audit.csv",
 		long: `Prints who did what to a call, event by event, and checks the hash chain over them. Without an ID it exports every call that is still
-kept, in the order in which the calls were made. A chain that does not hold ends the command with 1; countersign verify says more.
+kept, in the order in which the calls were made. A chain that does not hold ends the command with 1, and so does a row that nobody can
+read, which is named and left out; countersign verify says more.
 
 --since and --until keep the events from TIME on, and those before TIME. TIME is like 2026-03-02T09:00:00Z, or how long ago: 90m, 24h, 7d.
 
@@ -56,7 +57,11 @@ func runAudit(ctx context.Context, u ui, args []string) error {
 	if *asJSON && *asCSV {
 		return usageError("choose one of --json and --csv")
 	}
-	span, err := parseRange(*since, *until, time.Now())
+	now, err := d.clock()
+	if err != nil {
+		return err
+	}
+	span, err := parseRange(*since, *until, now())
 	if err != nil {
 		return err
 	}
@@ -72,7 +77,13 @@ func runAudit(ctx context.Context, u ui, args []string) error {
 	}
 	var all []ledger.Invocation
 	broken := 0
-	err = d.each(ctx, o, id, func(inv ledger.Invocation) error {
+	err = d.each(ctx, o, id, func(row ledger.Found) error {
+		if row.Err != nil {
+			broken++
+			u.say("not exported: %s", plain(row.Err.Error()))
+			return nil
+		}
+		inv := row.Invocation
 		if err := ledger.Verify(inv); err != nil {
 			broken++
 			u.say("the chain does not hold: %s", plain(err.Error()))

@@ -21,7 +21,7 @@ type command struct {
 
 // commands returns the subcommands in the order of the overview.
 func commands() []command {
-	return []command{devCommand(), checkCommand(), pendingCommand(), approveCommand(), declineCommand(), settleCommand(), auditCommand(), verifyCommand(), eraseCommand(), resultCommand(), versionCommand()}
+	return []command{devCommand(), checkCommand(), catalogCommand(), pendingCommand(), approveCommand(), declineCommand(), settleCommand(), auditCommand(), verifyCommand(), eraseCommand(), resultCommand(), versionCommand()}
 }
 
 const overview = `Countersign: an MCP gateway where a person's approval leads to at most one call.

@@ -51,9 +51,31 @@ func (d *deployment) open(ctx context.Context) (*app.Operator, error) {
 	if err != nil {
 		return nil, environment(err, "")
 	}
+	now, err := d.clock()
+	if err != nil {
+		return nil, err
+	}
 	sdk := app.LocalAWS(state.AWSEndpoint)
 	sdk.RetryMaxAttempts = 2
-	return operator(ctx, app.Config{Stage: state.Stage, Table: state.Table, AWS: sdk, Approvers: state.Approvers, Now: time.Now})
+	return operator(ctx, app.Config{Stage: state.Stage, Table: state.Table, AWS: sdk, Approvers: state.Approvers, OnceTTL: state.OnceTTL,
+		Retention: state.Retention, Now: now})
+}
+
+// clock is the deployment's clock: the machine's, or that of a local gateway that was started with --clock. A decision on an expired
+// call must not depend on which of the two makes it.
+func (d *deployment) clock() (func() time.Time, error) {
+	if d.stage != "" {
+		return time.Now, nil
+	}
+	state, err := dev.ReadState(d.data)
+	if err != nil || state.Clock == "" {
+		return time.Now, nil // open says what is wrong with the state
+	}
+	now, err := shiftedClock(state.Clock)
+	if err != nil {
+		return nil, environment(fmt.Errorf("the gateway of %s was started with --clock: %w", d.data, err), "start it again: countersign dev")
+	}
+	return now, nil
 }
 
 func operator(ctx context.Context, c app.Config) (*app.Operator, error) {
@@ -74,7 +96,7 @@ func (d *deployment) reach(err error) error {
 		return errors.New(fault.MessageOf(err))
 	}
 	if errors.Is(err, ledger.ErrUnreadable) {
-		return &failure{code: exitProblems, err: err, hint: "something else than this gateway has written to the table; nothing after that row was looked at"}
+		return &failure{code: exitProblems, err: err, hint: "something else than this gateway has written to the table"}
 	}
 	if d.stage == "" && errors.Is(err, syscall.ECONNREFUSED) {
 		return environment(fmt.Errorf("the local gateway of %s does not run", d.data), "start it with: countersign dev")

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/countersign-mcp/countersign/internal/catalog/lock"
 	"github.com/countersign-mcp/countersign/internal/conn"
 	"github.com/countersign-mcp/countersign/internal/dev"
 	"github.com/countersign-mcp/countersign/internal/localaws/wal"
@@ -74,7 +75,10 @@ func runDev(ctx context.Context, u ui, args []string) error {
 		return err
 	}
 	if *clock != "" {
-		if c.Now, err = shiftedClock(*clock); err != nil {
+		if c.Clock, err = filepath.Abs(*clock); err != nil {
+			return environment(err, "")
+		}
+		if c.Now, err = shiftedClock(c.Clock); err != nil {
 			return environment(err, "")
 		}
 	}
@@ -97,6 +101,9 @@ func runDev(ctx context.Context, u ui, args []string) error {
 		}
 		u.hint("docs/connections.md explains each rule; countersign check shows the same without starting")
 		return errShown
+	}
+	if differs := (*lock.DiffersError)(nil); errors.As(err, &differs) {
+		return err // read and accepted by a person, or not served
 	}
 	if err != nil {
 		return environment(err, startHint(err))

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/countersign-mcp/countersign/internal/ledger"
 )
@@ -48,7 +47,11 @@ func runErase(ctx context.Context, u ui, args []string) error {
 	if err != nil {
 		return err
 	}
-	inv, err := o.Ledger.Erase(ctx, id, ledger.Actor{By: "operator", Proof: proof}, *reason, time.Now())
+	now, err := d.clock()
+	if err != nil {
+		return err
+	}
+	inv, err := o.Ledger.Erase(ctx, id, ledger.Actor{By: "operator", Proof: proof}, *reason, now())
 	var refused *ledger.NotAllowed
 	switch {
 	case errors.As(err, &refused):

@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/countersign-mcp/countersign/internal/upstream/upstreamtest"
 )
 
 func TestMain(m *testing.M) {
@@ -27,9 +30,10 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames: true,
 		Setup: func(e *testscript.Env) error {
 			e.Vars = append(e.Vars, "AWS_EC2_METADATA_DISABLED=true", "AWS_CONFIG_FILE="+os.DevNull, "AWS_SHARED_CREDENTIALS_FILE="+os.DevNull)
+			e.Values["servers"] = servers{}
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "serve": serve, "subst": subst},
 	})
 }
 
@@ -45,6 +49,44 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != args[0] {
 		ts.Fatalf("%s ended with %s, want %s", strings.Join(args[1:], " "), got, args[0])
+	}
+}
+
+// serve starts a server with the tools of a file, a JSON list of definitions, and puts its address into a variable. Where the variable
+// is one of a server already, that one lists other tools from now on.
+func serve(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: serve VARIABLE FILE")
+	}
+	var raw []json.RawMessage
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[1])), &raw))
+	var tools []upstreamtest.Tool
+	for _, r := range raw {
+		tools = append(tools, upstreamtest.Tool{Raw: r})
+	}
+	all := ts.Value("servers").(servers)
+	if s, ok := all[args[0]]; ok {
+		s.SetTools(tools...)
+		return
+	}
+	s, err := upstreamtest.New(upstreamtest.Options{Tools: tools})
+	ts.Check(err)
+	all[args[0]] = s
+	ts.Defer(s.Close)
+	ts.Setenv(args[0], s.URL())
+}
+
+// servers are those of one script, by variable.
+type servers map[string]*upstreamtest.Server
+
+// subst replaces $VARIABLES in files.
+func subst(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: subst FILE...")
+	}
+	for _, file := range args {
+		text := os.Expand(ts.ReadFile(file), ts.Getenv)
+		ts.Check(os.WriteFile(ts.MkAbs(file), []byte(text), 0o600))
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"io"
 	"os"
 	"strings"
-	"text/tabwriter"
-	"unicode"
+
+	"github.com/countersign-mcp/countersign/cmd/countersign/present"
 )
 
 // The exit codes.
@@ -86,30 +86,10 @@ func (u ui) exit(err error) int {
 }
 
 // table writes aligned columns.
-func (u ui) table(rows [][]string) error {
-	w := tabwriter.NewWriter(u.out, 0, 8, 2, ' ', 0)
-	for _, r := range rows {
-		cells := make([]string, len(r))
-		for i, c := range r {
-			cells[i] = plain(c)
-		}
-		fmt.Fprintln(w, strings.TrimRight(strings.Join(cells, "\t"), "\t"))
-	}
-	return w.Flush()
-}
+func (u ui) table(rows [][]string) error { return present.Table(u.out, rows) }
 
 // plain spells out what a terminal would not show as a character.
-func plain(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if unicode.IsPrint(r) {
-			b.WriteRune(r)
-		} else {
-			fmt.Fprintf(&b, "\\u{%x}", r)
-		}
-	}
-	return b.String()
-}
+func plain(s string) string { return present.Plain(s) }
 
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
@@ -117,9 +97,4 @@ func isTerminal(f *os.File) bool {
 }
 
 // count writes 1 connection, 2 connections.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
+func count(n int, noun string) string { return present.Count(n, noun) }

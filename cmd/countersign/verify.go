@@ -21,15 +21,16 @@ func verifyCommand() command {
 		example: "countersign verify --all --heads heads.jsonl",
 		long: `Computes the hash chain of one call, or of all that are kept, again from the first event, and compares with the row what its events
 vouch for: the decision digest, the approvers, the outcome, the stored arguments and result with their digests. Only a call that has
-ended may have a ttl. Prints one line a call: holds, erased (countersign erase removed its bytes; everything else holds), or broken
-with the first event that cannot be right, its kind, and what differs. Ends with 1 when anything is wrong.
+ended may have a ttl. Prints one line a call: holds, erased (countersign erase removed its bytes; everything else holds), broken
+with the first event that cannot be right, its kind, and what differs, or unread with what nobody can read of its row. Ends with 1 when
+anything is wrong.
 
 A chain shows edits by whoever did not compute it anew. --heads FILE compares it also with what the functions logged at each
 transition, which nobody can write who can only write the table: JSON lines {"id","n","head"}, as the log has them. A call that was
 logged in the last 30 days and has no row is then missing. Export them with:
   aws logs filter-log-events --log-group-name GROUP --filter-pattern '{ $.msg = "transition" }' --query 'events[].[message]' --output text
 
---json prints one object a line: invocation_id; verdict (holds, erased, broken, missing, deleted); state; events, how many there are;
+--json prints one object a line: invocation_id; verdict (holds, erased, broken, missing, deleted, unread); state; events, how many there are;
 head, the row's; logged, how many events the log agrees with; and where it is broken event, kind and differs.
 
 ` + deploymentFlags,
@@ -66,8 +67,11 @@ func runVerify(ctx context.Context, u ui, args []string) error {
 		return err
 	}
 	v := verifier{ui: u, json: *asJSON, checker: audit.Checker{Results: o.Ledger, Heads: heads}, seen: map[ledger.ID]bool{}}
-	err = d.each(ctx, o, id, func(inv ledger.Invocation) error {
-		r, err := v.checker.Check(ctx, inv)
+	err = d.each(ctx, o, id, func(row ledger.Found) error {
+		if row.Err != nil {
+			return v.print(v.checker.Unreadable(row.Key, row.Err))
+		}
+		r, err := v.checker.Check(ctx, row.Invocation)
 		if err != nil {
 			return d.reach(err)
 		}
@@ -122,14 +126,14 @@ func (v *verifier) print(r audit.Report) error {
 		enc.SetEscapeHTML(false)
 		return enc.Encode(r)
 	}
-	line := fmt.Sprintf("%s  %-7s", r.ID, r.Verdict)
+	line := fmt.Sprintf("%s  %-7s", plain(string(r.ID)), r.Verdict)
 	switch {
 	case r.Event > 0 && r.Kind != "":
 		line += fmt.Sprintf("  event %d (%s): %s", r.Event, plain(string(r.Kind)), plain(r.Differs))
 	case r.Event > 0:
 		line += fmt.Sprintf("  after its %s: %s", count(r.Events, "event"), plain(r.Differs))
-	case r.Verdict == audit.Missing:
-		line += "  " + r.Differs
+	case r.Verdict == audit.Missing, r.Verdict == audit.Unread:
+		line += "  " + plain(r.Differs)
 	case r.Verdict == audit.Deleted:
 		line += "  it was logged long ago, and its row's time is over"
 	default:
@@ -145,22 +149,23 @@ func (v *verifier) print(r audit.Report) error {
 // scanPage is how many items one read of a scan asks for.
 const scanPage = 100
 
-// each calls do with one call, or, where id is empty, with all of them.
-func (d *deployment) each(ctx context.Context, o *app.Operator, id ledger.ID, do func(ledger.Invocation) error) error {
+// each calls do with one call, or, where id is empty, with all of them. A row of all that cannot be read comes with its error and its key,
+// and keeps no other from its turn.
+func (d *deployment) each(ctx context.Context, o *app.Operator, id ledger.ID, do func(ledger.Found) error) error {
 	if id != "" {
 		inv, err := d.get(ctx, o, id)
 		if err != nil {
 			return err
 		}
-		return do(inv)
+		return do(ledger.Found{Invocation: inv})
 	}
 	for cursor := ""; ; {
-		items, next, err := o.Ledger.Scan(ctx, cursor, scanPage)
+		rows, next, err := o.Ledger.Scan(ctx, cursor, scanPage)
 		if err != nil {
 			return d.reach(err)
 		}
-		for _, inv := range items {
-			if err := do(inv); err != nil {
+		for _, row := range rows {
+			if err := do(row); err != nil {
 				return err
 			}
 		}

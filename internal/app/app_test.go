@@ -184,7 +184,7 @@ func TestA2WhatEachFunctionAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for event, owner := range map[string]string{"execute": "mcp", "notify": "notify", "scan": "expire", "decide": "nobody"} {
+		for event, owner := range map[string]string{"execute": "mcp", "relist": "mcp", "notify": "notify", "scan": "expire", "decide": "nobody"} {
 			_, err := h.Invoke(t.Context(), fmt.Appendf(nil, `{"countersign":%q,"invocation_id":%q}`, event, id))
 			if refused := errors.Is(err, functionurl.ErrUnknownEvent); refused == (owner == fn) {
 				t.Errorf("%s, event %s: %v", fn, event, err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"time"
 
 	"github.com/countersign-mcp/countersign/internal/catalog"
 	"github.com/countersign-mcp/countersign/internal/conn"
@@ -23,6 +24,8 @@ type bundle struct {
 	connections []conn.Connection
 	approvers   []string
 	catalog     *catalog.Catalog
+	onceTTL     time.Duration // 0: the gateway's default
+	retention   time.Duration // 0: the ledger's default
 }
 
 // Check reads the connection files and countersign.yml of a folder and checks them, and what they say of each other. All problems
@@ -40,7 +43,7 @@ func Check(root fs.FS) ([]conn.Connection, conn.Settings, conn.Problems) {
 // connectionsAndApprovers reads and checks the files once more at cold start, where the check can only confirm what the deploy
 // found (A1).
 func (c Config) connectionsAndApprovers() (bundle, error) {
-	b := bundle{connections: c.Connections, approvers: c.Approvers, catalog: c.Catalog}
+	b := bundle{connections: c.Connections, approvers: c.Approvers, catalog: c.Catalog, onceTTL: c.OnceTTL, retention: c.Retention}
 	if b.connections != nil && b.approvers != nil {
 		return b, nil
 	}
@@ -51,6 +54,7 @@ func (c Config) connectionsAndApprovers() (bundle, error) {
 	if err := problems.Err(); err != nil {
 		return b, fmt.Errorf("the deployed files have problems, countersign check shows them: %w", err)
 	}
+	b.onceTTL, b.retention = cmp.Or(b.onceTTL, settings.Limits.OnceTTL), cmp.Or(b.retention, settings.Retention)
 	if b.connections == nil {
 		b.connections = conns
 	}
@@ -59,6 +63,20 @@ func (c Config) connectionsAndApprovers() (bundle, error) {
 			b.approvers = append(b.approvers, a.Name)
 		}
 	}
+	return b, nil
+}
+
+// settingsAlone reads countersign.yml and nothing else: what the expire function, which knows no connections, has to honour.
+func (c Config) settingsAlone() (bundle, error) {
+	b := bundle{retention: c.Retention}
+	if c.Bundle == nil || b.retention != 0 {
+		return b, nil
+	}
+	settings, problems := conn.LoadSettings(c.Bundle, SettingsFile)
+	if err := problems.Err(); err != nil {
+		return b, fmt.Errorf("the deployed file has problems, countersign check shows them: %w", err)
+	}
+	b.retention = settings.Retention
 	return b, nil
 }
 

@@ -2,7 +2,10 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/aws/aws-sdk-go-v2/service/ssm/types"
@@ -18,7 +21,25 @@ func BuildCatalog(ctx context.Context, c Config, conns []conn.Connection) (*cata
 	if err != nil {
 		return nil, err
 	}
-	return catalog.Build(ctx, conns, catalog.Options{Discover: discoverer{c}, Secrets: c.secrets()})
+	return catalog.Build(ctx, conns, c.discovery())
+}
+
+// ListTools asks every connection's server for its tools and judges nothing.
+func ListTools(ctx context.Context, c Config, conns []conn.Connection) ([]catalog.Listing, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return catalog.List(ctx, conns, c.discovery()), nil
+}
+
+// discovery is how servers are asked for their tools.
+func (c Config) discovery() catalog.Options {
+	o := catalog.Options{Discover: discoverer{c}, Secrets: c.Values}
+	if o.Secrets == nil {
+		o.Secrets = c.secrets()
+	}
+	return o
 }
 
 // discoverer asks with the same client that calls will use.
@@ -31,6 +52,23 @@ func (d discoverer) Discover(ctx context.Context, cn conn.Connection, r conn.Res
 		return catalog.Discovery{}, fmt.Errorf("the upstream client of %s cannot list tools", cn.Name)
 	}
 	return client.Discover(ctx, cn, r)
+}
+
+// ReplaceFile writes a file whole or not at all: half a catalog serves nothing, and half a lock stops every deploy.
+func ReplaceFile(name string, raw []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(raw)
+	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(f.Name()))
+	}
+	return err
 }
 
 // PublishURLs stores where the functions are, which they read at cold start.

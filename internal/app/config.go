@@ -37,10 +37,17 @@ type Config struct {
 	// connection. Default: the real client.
 	Upstream func(conn.Connection) gateway.Upstream
 
+	// Values replaces the Parameter Store where a catalog is built: what the connections' variables and credentials are read from.
+	Values secret.Source
+
 	// Catalog, Connections and Approvers replace what Bundle holds, for a caller who has them already.
 	Catalog     *catalog.Catalog
 	Connections []conn.Connection
 	Approvers   []string
+
+	// OnceTTL and Retention go before what countersign.yml says: how long an approval under `once` is remembered, and a call after its
+	// end. Zero: as the file says, or else 24 hours and 30 days.
+	OnceTTL, Retention time.Duration
 }
 
 // The environment variables of a deployed function.

@@ -34,10 +34,11 @@ func Must(h *functionurl.Handler, err error) *functionurl.Handler {
 	return h
 }
 
-func (c Config) ledger() *ledger.Ledger {
+func (c Config) ledger(b bundle) *ledger.Ledger {
 	return ledger.New(ledger.Config{
-		Store: dynamoledger.New(dynamoledger.Config{Client: dynamodb.NewFromConfig(c.AWS), Table: c.Table}),
-		Won:   logTransitions(c.Log),
+		Retention: b.retention,
+		Store:     dynamoledger.New(dynamoledger.Config{Client: dynamodb.NewFromConfig(c.AWS), Table: c.Table}),
+		Won:       logTransitions(c.Log),
 	})
 }
 
@@ -58,7 +59,7 @@ func MCP(ctx context.Context, c Config, err error) (*functionurl.Handler, error)
 	}
 	clients := identity.NewClients(secrets, c.Now, c.Log)
 	g := gateway.New(gateway.Config{
-		Ledger: c.ledger(), Now: c.Now, Log: c.Log,
+		Ledger: c.ledger(b), Now: c.Now, Log: c.Log, OnceTTL: b.onceTTL,
 		Keyer: ledger.NewKeyer(ids), Catalog: b.catalog, Connections: b.connections, Upstream: c.upstream(), Secrets: secrets, Principals: clients,
 		Notify: c.hint("notify", eventNotify), Dispatch: c.hint("mcp", eventExecute), Approvers: b.approversOf,
 	})
@@ -80,6 +81,7 @@ func MCP(ctx context.Context, c Config, err error) (*functionurl.Handler, error)
 				}
 				return nil, g.Execute(withRequestID(ctx), id)
 			},
+			eventRelist: func(ctx context.Context, _ json.RawMessage) (any, error) { return c.relist(ctx, b) },
 		},
 	}), nil
 }
@@ -112,7 +114,7 @@ func Approve(ctx context.Context, c Config, err error) (*functionurl.Handler, er
 		return nil, err
 	}
 	g := gateway.New(gateway.Config{
-		Ledger: c.ledger(), Now: c.Now, Log: c.Log, Dispatch: c.hint("mcp", eventExecute), Approvers: b.approversOf,
+		Ledger: c.ledger(b), Now: c.Now, Log: c.Log, OnceTTL: b.onceTTL, Dispatch: c.hint("mcp", eventExecute), Approvers: b.approversOf,
 	})
 	return functionurl.New(functionurl.Config{
 		Name: c.FunctionName("approve"), Log: c.Log,
@@ -126,8 +128,12 @@ func Expire(_ context.Context, c Config, err error) (*functionurl.Handler, error
 	if err != nil {
 		return nil, err
 	}
+	b, err := c.settingsAlone()
+	if err != nil {
+		return nil, err
+	}
 	g := gateway.New(gateway.Config{
-		Ledger: c.ledger(), Now: c.Now, Log: c.Log, Notify: c.hint("notify", eventNotify), Dispatch: c.hint("mcp", eventExecute),
+		Ledger: c.ledger(b), Now: c.Now, Log: c.Log, Notify: c.hint("notify", eventNotify), Dispatch: c.hint("mcp", eventExecute),
 	})
 	return functionurl.New(functionurl.Config{
 		Name: c.FunctionName("expire"), Log: c.Log,
@@ -157,9 +163,9 @@ func Notify(ctx context.Context, c Config, err error) (*functionurl.Handler, err
 	if err != nil {
 		return nil, err
 	}
-	l := c.ledger()
+	l := c.ledger(b)
 	n := notify.New(notify.Config{
-		Views: gateway.New(gateway.Config{Ledger: l, Now: c.Now, Log: c.Log}), Ledger: l, Signer: sign, ApproveURL: address, Approvers: b.approversOf,
+		Views: gateway.New(gateway.Config{Ledger: l, Now: c.Now, Log: c.Log, OnceTTL: b.onceTTL}), Ledger: l, Signer: sign, ApproveURL: address, Approvers: b.approversOf,
 		Channels: map[string]notify.Channel{"": notify.NewConsole(c.Output, c.ConsoleJSON)}, Now: c.Now, Log: c.Log,
 	})
 	return functionurl.New(functionurl.Config{

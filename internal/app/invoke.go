@@ -16,6 +16,7 @@ const (
 	eventExecute = "execute" // to mcp: run an approved call
 	eventNotify  = "notify"  // to notify: tell the approvers
 	eventScan    = "scan"    // to expire: the daily scan
+	eventRelist  = "relist"  // to mcp: compare what the servers list with what is served
 )
 
 // event is the payload of an asynchronous invocation: the id alone, because the row decides.

@@ -21,15 +21,15 @@ func NewOperator(_ context.Context, c Config) (*Operator, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := bundle{connections: c.Connections, approvers: c.Approvers}
+	b := bundle{connections: c.Connections, approvers: c.Approvers, onceTTL: c.OnceTTL, retention: c.Retention}
 	if b.approvers == nil {
 		if b, err = c.connectionsAndApprovers(); err != nil {
 			return nil, err
 		}
 	}
-	l := c.ledger()
+	l := c.ledger(b)
 	g := gateway.New(gateway.Config{
-		Ledger: l, Now: c.Now, Log: c.Log, Notify: c.hint("notify", eventNotify), Dispatch: c.hint("mcp", eventExecute), Approvers: b.approversOf,
+		Ledger: l, Now: c.Now, Log: c.Log, OnceTTL: b.onceTTL, Notify: c.hint("notify", eventNotify), Dispatch: c.hint("mcp", eventExecute), Approvers: b.approversOf,
 	})
 	return &Operator{Gateway: g, Ledger: l, Approvers: b.approvers}, nil
 }

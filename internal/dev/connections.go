@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/countersign-mcp/countersign/internal/app"
 	"github.com/countersign-mcp/countersign/internal/catalog"
@@ -44,6 +45,7 @@ func (g *Gateway) connections(ctx context.Context) ([]conn.Connection, error) {
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
+	g.OnceTTL, g.Retention = settings.Limits.OnceTTL, settings.Retention
 	for _, a := range settings.Approvers {
 		g.Approvers = append(g.Approvers, a.Name)
 	}
@@ -88,13 +90,16 @@ func (g *Gateway) keepSources(root fs.FS, conns []conn.Connection) error {
 
 // ToolLines lists the served tools for a person, one line a connection.
 func (g *Gateway) ToolLines() []string {
-	gates := map[string]conn.Approval{}
+	named := map[string]conn.Connection{}
 	for _, c := range g.app.Connections {
-		gates[c.Name] = c.Approval
+		named[c.Name] = c
 	}
-	byConnection := map[string][]string{}
+	byConnection, waits := map[string][]string{}, map[string]int{}
 	for _, t := range g.Catalog.Tools {
 		byConnection[t.Connection] = append(byConnection[t.Connection], t.Name)
+		if named[t.Connection].MayWait(t.Upstream) {
+			waits[t.Connection]++
+		}
 	}
 	var lines []string
 	for name, tools := range byConnection {
@@ -102,8 +107,12 @@ func (g *Gateway) ToolLines() []string {
 		if len(tools) > 6 {
 			line = strings.Join(tools[:5], ", ") + fmt.Sprintf(" and %d more", len(tools)-5)
 		}
-		if gates[name] != conn.Never {
+		switch waits[name] {
+		case 0:
+		case len(tools):
 			line += "  (waits for a person)"
+		default:
+			line += fmt.Sprintf("  (%d of %d may wait for a person)", waits[name], len(tools))
 		}
 		lines = append(lines, line)
 	}
@@ -114,7 +123,7 @@ func (g *Gateway) ToolLines() []string {
 // bootstrap makes spec run a real Lambda binary, with the bundle that a deploy would have put beside it.
 func (g *Gateway) bootstrap(spec *lambdahost.Function, name string) error {
 	dir := filepath.Join(g.config.Dir, "bundle")
-	if err := writeBundle(dir, g.sources, g.Approvers, g.Catalog); err != nil {
+	if err := writeBundle(dir, g.sources, g.State, g.Catalog); err != nil {
 		return err
 	}
 	spec.Bootstrap = filepath.Join(g.config.Bootstraps, name, "bootstrap")
@@ -130,7 +139,7 @@ func (g *Gateway) bootstrap(spec *lambdahost.Function, name string) error {
 }
 
 // writeBundle lays out connections/, countersign.yml and catalog.json as the deploy does.
-func writeBundle(dir string, sources map[string][]byte, approvers []string, c *catalog.Catalog) error {
+func writeBundle(dir string, sources map[string][]byte, state State, c *catalog.Catalog) error {
 	if err := os.MkdirAll(filepath.Join(dir, app.ConnectionsDir), 0o700); err != nil {
 		return err
 	}
@@ -141,12 +150,18 @@ func writeBundle(dir string, sources map[string][]byte, approvers []string, c *c
 	}
 	var settings strings.Builder
 	settings.WriteString("approvers:\n")
-	for _, a := range approvers {
+	for _, a := range state.Approvers {
 		quoted, err := json.Marshal(a)
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(&settings, "  - name: %s\n    channel: console\n", quoted)
+	}
+	if state.OnceTTL > 0 {
+		fmt.Fprintf(&settings, "limits: {once_ttl: %s}\n", days(state.OnceTTL))
+	}
+	if state.Retention > 0 {
+		fmt.Fprintf(&settings, "retention: %s\n", days(state.Retention))
 	}
 	if err := writeFile(filepath.Join(dir, app.SettingsFile), []byte(settings.String())); err != nil {
 		return err
@@ -156,4 +171,10 @@ func writeBundle(dir string, sources map[string][]byte, approvers []string, c *c
 		return err
 	}
 	return writeFile(filepath.Join(dir, app.CatalogFile), raw)
+}
+
+// days writes a duration in the form of countersign.yml.
+func days(d time.Duration) string {
+	const day = 24 * time.Hour
+	return fmt.Sprintf("%dd%ds", d/day, d%day/time.Second)
 }

@@ -43,6 +43,7 @@ type Config struct {
 	Settings    string // countersign.yml; empty: the only approver is "you"
 	Vars        string // file with variables and credentials, see readVars; empty: none
 	Now         func() time.Time
+	Clock       string    // file that Now reads its shift from, kept in State so that the operator's commands tell the same time; empty: none
 	Console     io.Writer // cards; for people, or one JSON object a line when ConsoleJSON is set
 	ConsoleJSON bool
 	Log         *slog.Logger
@@ -122,7 +123,7 @@ func (g *Gateway) startAWS() error {
 	}
 	g.listener = &http.Server{Handler: g.AWS, ReadHeaderTimeout: 5 * time.Second}
 	go g.listener.Serve(l)
-	g.State = State{AWSEndpoint: "http://" + l.Addr().String(), Stage: stage, Table: "countersign-" + stage, DemoPort: g.earlier.DemoPort}
+	g.State = State{AWSEndpoint: "http://" + l.Addr().String(), Stage: stage, Table: "countersign-" + stage, DemoPort: g.earlier.DemoPort, Clock: g.config.Clock}
 	g.app = app.Config{
 		Stage: stage, Table: g.Table, AWS: app.LocalAWS(g.AWSEndpoint), Now: g.config.Now, Log: g.config.Log,
 		Output: g.config.Console, ConsoleJSON: g.config.ConsoleJSON, Upstream: g.config.Upstream,
@@ -213,6 +214,9 @@ func (g *Gateway) serveFunctions(ctx context.Context) error {
 	if g.Catalog, err = app.BuildCatalog(ctx, g.app, conns); err != nil {
 		return err
 	}
+	if err := g.pinned(conns); err != nil {
+		return err
+	}
 	mcp, err := g.reserve("mcp", g.config.Port, g.earlier.Endpoint)
 	if err != nil {
 		return err
@@ -226,6 +230,7 @@ func (g *Gateway) serveFunctions(ctx context.Context) error {
 		return err
 	}
 	g.app.Catalog, g.app.Connections, g.app.Approvers = g.Catalog, conns, g.Approvers
+	g.app.OnceTTL, g.app.Retention = g.OnceTTL, g.Retention
 	longest := functionTimeout
 	for _, c := range conns {
 		longest = max(longest, c.Timeout+30*time.Second)

@@ -36,7 +36,10 @@ func stored(ctx context.Context, c app.Config, conns []conn.Connection) error {
 			continue
 		}
 		asked := &recorder{source: c}
-		_, err := cn.Resolve(ctx, asked)
+		_, err := cn.Resolve(ctx, asked, nil)
+		if _, _, listing := cn.ResolveForDiscovery(ctx, asked); listing != nil {
+			err = errors.Join(err, listing)
+		}
 		if len(asked.missing) == 0 {
 			continue // what else is wrong with it, the catalog says
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // State is what a running local gateway leaves in its folder, so that the operator's commands find it and a restart keeps its
@@ -20,6 +21,10 @@ type State struct {
 	Table       string   `json:"table"`
 	Approvers   []string `json:"approvers"`
 	DemoPort    int      `json:"demo_port,omitempty"`
+
+	OnceTTL   time.Duration `json:"once_ttl,omitempty"`  // as countersign.yml says, in nanoseconds; 0: it says nothing
+	Retention time.Duration `json:"retention,omitempty"` // likewise
+	Clock     string        `json:"clock,omitempty"`     // Config.Clock
 }
 
 const stateFile = "local.json"
