@@ -229,7 +229,9 @@ func send(t *testing.T, era, method string, g fixed) (status int, a rpcAnswer) {
 // fixed is a gateway that answers every call alike.
 type fixed struct{ err error }
 
-func (f fixed) List(context.Context, identity.Principal) (json.RawMessage, error) { return nil, f.err }
+func (f fixed) List(context.Context, identity.Principal, gateway.ListRequest) (gateway.ListPage, error) {
+	return gateway.ListPage{Tools: json.RawMessage("[]")}, f.err
+}
 
 func (f fixed) Call(context.Context, identity.Principal, gateway.CallRequest) (gateway.Reply, error) {
 	return gateway.Reply{Result: json.RawMessage(`{"content":[]}`)}, f.err

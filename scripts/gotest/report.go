@@ -78,7 +78,7 @@ func (r *report) line(raw []byte) {
 	}
 }
 
-// measures prints what a passing test measured. A figure that nobody sees is not measured, and go test shows nothing of what
+// measures prints what a passing test measured: figures with the test's name, tables as they are. A figure that nobody sees is not measured, and go test shows nothing of what
 // passes.
 func (r *report) measures(id testID) {
 	for _, line := range r.output[id] {
@@ -86,7 +86,9 @@ func (r *report) measures(id testID) {
 		if m := logLine.FindStringSubmatch(line); m != nil {
 			text = strings.TrimSpace(m[1])
 		}
-		if strings.HasPrefix(text, "measure: ") {
+		if row, ok := strings.CutPrefix(text, "table: "); ok {
+			fmt.Fprintln(r.out, row)
+		} else if strings.HasPrefix(text, "measure: ") {
 			fmt.Fprintf(r.out, "%s (%s)\n", text, id.Test)
 		}
 	}

@@ -163,8 +163,9 @@ func TestPrintsWhatPassingTestsMeasured(t *testing.T) {
 	}
 	out, _ := feed(t, nil,
 		output("    speed_test.go:7: measure: 200 calls: p50 3 ms, p99 9 ms\n"), output("measure: 4 writes a call\n"), output("    speed_test.go:8: chatter\n"),
+		output("    speed_test.go:9: table: | calls | p50 |\n"), output("    speed_test.go:9: table: | 200 | 3 ms |\n"),
 		event{Action: "pass", Package: pkg, Test: "TestSpeed"})
-	for _, want := range []string{"measure: 200 calls: p50 3 ms, p99 9 ms (TestSpeed)\n", "measure: 4 writes a call (TestSpeed)\n"} {
+	for _, want := range []string{"measure: 200 calls: p50 3 ms, p99 9 ms (TestSpeed)\n", "measure: 4 writes a call (TestSpeed)\n", "\n| calls | p50 |\n| 200 | 3 ms |\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("printed:\n%s\nwant %q", out, want)
 		}

@@ -23,7 +23,8 @@ func after(t time.Time) time.Time { return t.Add(2 * time.Minute) }
 func caller(p *process) {
 	inv, fresh, err := p.create(ledger.Start)
 	switch {
-	case err == nil && fresh:
+	case err == nil && fresh, err == nil && p.countsOvertaken(inv, ledger.Start):
+		p.tell(owns)
 		p.sendAndRecord(inv)
 	case err == nil:
 		p.report(inv)
@@ -131,20 +132,31 @@ func executor(p *process) {
 	}
 	at := slow(p.me)
 	owned, err := p.do(inv, ledger.Command{Kind: ledger.Claim, At: at, Lease: at.Add(lease), DefinitionDigest: ledgertest.Definition})
-	p.started(owned, err)
+	p.started(owned, err, ledger.Claim)
 }
 
-// started goes on after a try to start.
-func (p *process) started(owned ledger.Invocation, err error) {
+// started goes on after a try to start by k.
+func (p *process) started(owned ledger.Invocation, err error, k ledger.Kind) {
 	var conflict *ledger.Conflict
 	switch {
 	case err == nil:
+		p.tell(owns)
 		p.sendAndRecord(owned)
+	case errors.As(err, &conflict) && p.countsOvertaken(conflict.Current, k):
+		p.tell(owns)
+		p.sendAndRecord(conflict.Current)
 	case errors.As(err, &conflict):
 		p.tell(beaten)
 	case p.e.mutant == sendOnUnknown && errors.Is(err, ledger.ErrUnknown):
 		p.send()
 	}
+}
+
+// countsOvertaken is the ledger without L6: a start of one's own that is in the history counts, whatever came after it.
+func (p *process) countsOvertaken(now ledger.Invocation, k ledger.Kind) bool {
+	return p.e.mutant == overtakenCounts && slices.ContainsFunc(now.Events, func(e ledger.Event) bool {
+		return e.Kind == k && e.RequestID == requestID(p.name, p.round)
+	})
 }
 
 // newerExecutor was deployed after the tool had changed.
@@ -164,6 +176,7 @@ func poller(p *process) {
 	}
 	at := inv.Lease.Add(time.Second)
 	if owned, err := p.do(inv, ledger.Command{Kind: ledger.Reclaim, At: at, Lease: at.Add(lease)}); err == nil {
+		p.tell(owns)
 		if p.e.mutant == pollSends {
 			p.send()
 		}
@@ -206,7 +219,7 @@ func (p *process) ambiguous(owned ledger.Invocation) {
 	if p.e.draft.Effect == ledger.Idempotent && owned.Attempts < 2 && p.choose(2) == 1 {
 		at := owned.Lease
 		owned, err := p.do(owned, ledger.Command{Kind: ledger.Retry, At: at, Lease: at.Add(lease)})
-		p.started(owned, err)
+		p.started(owned, err, ledger.Retry)
 		return
 	}
 	_, _ = p.do(owned, ledger.Command{Kind: ledger.Doubt, At: soon(), Reason: "timeout"}) // whatever comes of it, the row is true
@@ -250,7 +263,7 @@ func sweeper(p *process) {
 		inv.Effect = ledger.Idempotent
 		at := after(inv.Lease)
 		owned, err := p.do(inv, ledger.Command{Kind: ledger.Retry, At: at, Lease: at.Add(lease)})
-		p.started(owned, err)
+		p.started(owned, err, ledger.Retry)
 		return
 	default:
 		c.Kind = ledger.LeaseOver

@@ -29,8 +29,9 @@ const maxProcesses = 8
 // A crash needs no move of its own: a process that is never scheduled again has crashed, and every such schedule is among
 // those that are explored.
 type world struct {
-	row    int32
-	late   int32 // a write that is still in the network although nobody waits for it; 0: none
+	row    int32    // what stands; of identical calls without a key the newest
+	older  [3]int32 // the generations before it, the last one first; 0: none
+	late   int32    // a write that is still in the network although nobody waits for it; 0: none
 	traces [maxProcesses]int32
 	rounds [maxProcesses]int8
 	again  uint8 // processes whose client library is about to repeat a write that has been applied
@@ -50,6 +51,7 @@ type storeRow struct {
 
 // storeWrite is one write: a put of a whole row or an update.
 type storeWrite struct {
+	key    ledger.Key
 	put    bool
 	row    int32
 	change ledger.Change
@@ -156,7 +158,7 @@ func (e *explorer) expand(at int32) string {
 		}
 	}
 	if w.late != 0 {
-		next, _ := e.apply(w, w.late)
+		next, _, _ := e.apply(w, w.late)
 		next.late = 0
 		return e.visit(next, step{at, -1, "the late write of " + e.writes[w.late].text + " arrives"})
 	}
@@ -177,11 +179,12 @@ func (e *explorer) moves(at int32, w world, i int) string {
 	}
 	switch asked.kind {
 	case read:
-		state := in(e.rows[w.row].inv.State)
+		row := e.at(w, asked.key)
+		state := in(e.rows[row].inv.State)
 		if asked.states != 0 && asked.states&state == 0 {
 			return ""
 		}
-		if v := next(w, answer{row: w.row}, "reads"); v != "" {
+		if v := next(w, answer{row: row}, "reads"); v != "" {
 			return v
 		}
 		if w.faults > 0 && asked.states == 0 { // a look that fails is a look that is not made
@@ -207,8 +210,8 @@ func (e *explorer) writeMoves(at int32, w world, i int, asked request, next func
 	mask := uint8(1) << i
 	repeated := w.again&mask != 0
 	w.again &^= mask
-	applied, ok := e.apply(w, asked.write)
-	a := answer{row: applied.row}
+	applied, ok, row := e.apply(w, asked.write)
+	a := answer{row: row}
 	text := "writes " + asked.text
 	if repeated {
 		text = "the client library repeats " + asked.text
@@ -277,7 +280,7 @@ func (e *explorer) proceed(w world, i int, a answer) (world, string) {
 		switch asked.kind {
 		case tell:
 			var v string
-			if w, v = e.said(w, i, asked.tell); v != "" {
+			if w, v = e.said(w, i, asked.tell, asked.key); v != "" {
 				return w, v
 			}
 			a = answer{}
@@ -312,56 +315,6 @@ func (e *explorer) trace(k traceKey) int32 {
 	e.traces = append(e.traces, trace{k, asked})
 	e.traceIDs[k] = id
 	return id
-}
-
-// addRow returns the number of a row content.
-func (e *explorer) addRow(k ledger.Key, it row.Item) int32 {
-	content := fmt.Sprint(it) // maps print in order
-	if id, known := e.rowIDs[content]; known {
-		return id
-	}
-	inv, err := ledger.FromItem(k, it)
-	if err != nil {
-		panic(fmt.Sprintf("the ledger wrote a row that it cannot read: %v", err))
-	}
-	id := int32(len(e.rows))
-	e.rows = append(e.rows, storeRow{it, inv, e.factsOf(inv)})
-	e.rowIDs[content] = id
-	return id
-}
-
-// addWrite returns the number of a write. Events carry a nonce, so a write is known by its text and what it extends.
-func (e *explorer) addWrite(s storeWrite) int32 {
-	k := fmt.Sprint(s.put, s.row, s.change.Head, s.change.Event.Text, s.change.Set)
-	if id, known := e.writeIDs[k]; known {
-		return id
-	}
-	id := int32(len(e.writes))
-	e.writes = append(e.writes, s)
-	e.writeIDs[k] = id
-	return id
-}
-
-// apply makes a write, if its condition holds.
-func (e *explorer) apply(w world, id int32) (world, bool) {
-	k := [2]int32{w.row, id}
-	to, known := e.effects[k]
-	if !known {
-		to = -1
-		s := e.writes[id]
-		switch {
-		case s.put && (w.row == 0 || e.mutant == putOverwrites):
-			to = s.row
-		case !s.put && w.row != 0 && e.holds(s.change, e.rows[w.row].item):
-			to = e.addRow(s.change.Key, s.change.Apply(e.rows[w.row].item))
-		}
-		e.effects[k] = to
-	}
-	if to < 0 {
-		return w, false
-	}
-	w.row = to
-	return w, true
 }
 
 // history prints how a world was reached.

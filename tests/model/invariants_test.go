@@ -21,6 +21,8 @@ const (
 	putOverwrites        mutant = "the put of a new call does not ask whether there is one"
 	refusedMeansLost     mutant = "a refused write is taken for lost without looking for one's own event"
 	sendOnUnknown        mutant = "an executor sends although it cannot tell whether its start was written"
+	overtakenCounts      mutant = "a start of one's own counts although it was overtaken"
+	openTwinIgnored      mutant = "an identical call that is open is taken for one that has ended"
 	retryAmbiguous       mutant = "a request of unknown outcome is sent again"
 	ambiguousMeansNotRun mutant = "a request of unknown outcome is recorded as not executed"
 	sweepRestarts        mutant = "the sweep sends an at_most_once call again"
@@ -61,7 +63,8 @@ type facts struct {
 func (e *explorer) factsOf(inv ledger.Invocation) facts {
 	f := facts{unsent: endedUnsent(inv), result: inv.How == ledger.ByResult}
 	for _, ev := range inv.Events {
-		if ev.From == ledger.Parked && ev.To != ledger.Parked {
+		switch ev.Kind {
+		case ledger.Approve, ledger.Decline, ledger.Expire: // wherever a broken store lets them lead from
 			f.decisions++
 		}
 		if ev.Kind == ledger.SettleRerun {
@@ -152,8 +155,16 @@ func judge(e *explorer, from, to world) string {
 		return "there is a result of a call that never ran"
 	case r.problem != "":
 		return r.problem
+	case to.older[0] != 0 && !e.rows[to.older[0]].inv.State.Terminal(): // L11
+		return fmt.Sprintf("two identical calls of one caller are open: %s and %s", e.rows[to.older[0]].inv.State, r.inv.State)
 	}
-	if from.row == to.row || from.row == 0 {
+	if from.row == to.row && from.older == to.older || from.row == 0 {
+		return ""
+	}
+	if to.older != from.older {
+		if to.older != [3]int32{from.row, from.older[0], from.older[1]} {
+			return "an identical call that had ended changed"
+		}
 		return ""
 	}
 	before := e.rows[from.row].inv
@@ -169,9 +180,9 @@ func judge(e *explorer, from, to world) string {
 }
 
 // said is what it means that a process says something: it must be true.
-func (e *explorer) said(w world, i int, t tidings) (world, string) {
+func (e *explorer) said(w world, i int, t tidings, about ledger.Key) (world, string) {
 	name := e.programs[i].name
-	inv := e.rows[w.row].inv
+	inv := e.rows[e.at(w, about)].inv
 	var mine, others *ledger.Event
 	for i, ev := range inv.Events {
 		switch decides := ev.From == ledger.Parked; {
@@ -208,6 +219,18 @@ func (e *explorer) said(w world, i int, t tidings) (world, string) {
 		}
 		if others == nil && inv.State == ledger.Parked {
 			return w, name + " was told that somebody else decided, and nobody has"
+		}
+	case made: // L11
+		if len(inv.Events) == 0 || inv.Events[0].RequestID != requestID(name, int(w.rounds[i])) {
+			return w, name + " was told that its call is a new one, and it is another's"
+		}
+	case met: // L11
+		if !inv.State.Open() || inv.Key != e.rows[w.row].inv.Key {
+			return w, name + " was told of an identical call that had ended"
+		}
+	case owns: // said in the moment in which it is learnt: whatever overtakes it later is what leases are for
+		if inv.State != ledger.Started || last.RequestID != requestID(name, int(w.rounds[i])) {
+			return w, name + " takes itself for the owner of a call whose start was overtaken"
 		}
 	case beaten:
 		if inv.State == ledger.Started && last.RequestID == requestID(name, int(w.rounds[i])) {

@@ -115,11 +115,17 @@ inline write(does, from, seen, to, bits) {
 #ifdef BROKEN_OWN_EVENT
        :: result = lost
 #else
-       :: ((does == starts || does == takes_over) && !(state == started && head == mine)) -> result = lost /* overtaken: do not send */
+#ifdef BROKEN_OVERTAKEN
+       :: result = won
+#else
+       :: ((does == starts || does == takes_over) && !(state == started && head == mine)) -> result = lost /* L6: do not send */
        :: !((does == starts || does == takes_over) && !(state == started && head == mine)) -> result = won
 #endif
+#endif
        :: faults > 0 -> faults--; result = unknown
-       fi }
+       fi;
+       /* L6: who is told at this moment that it may send owns the row at this moment. */
+       assert(!(result == won && (does == starts || does == takes_over)) || (state == started && head == mine)) }
   :: else
   fi
 }

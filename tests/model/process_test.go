@@ -31,6 +31,7 @@ type process struct {
 	asked        request
 	nonces       byte
 	looksFor     states
+	about        ledger.Key // the row that it tells people of
 	ledger       *ledger.Ledger
 }
 
@@ -52,7 +53,8 @@ const (
 // request is what a process wants of the world next.
 type request struct {
 	kind    requestKind
-	states  states // read: only while the row is in one of them
+	states  states     // read: only while the row is in one of them
+	key     ledger.Key // read, tell: of this row; empty: the newest
 	write   int32
 	options int // choose
 	tell    tidings
@@ -79,7 +81,10 @@ const (
 	won     tidings = "your decision stands"
 	counted tidings = "your approval is counted"
 	lost    tidings = "somebody else's decision stands"
-	beaten  tidings = "another executor has it" // what an executor concludes before it ends without sending
+	made    tidings = "your call is a new one"
+	met     tidings = "your call is the one that is open"
+	owns    tidings = "this start is the latest: send" // L6; what an executor concludes before it sends
+	beaten  tidings = "another executor has it"        // what an executor concludes before it ends without sending
 )
 
 // states is a set of states.
@@ -138,13 +143,13 @@ func (n nonces) Read(b []byte) (int, error) {
 
 // Put implements ledger.Store.
 func (p *process) Put(_ context.Context, inv ledger.Invocation) error {
-	w := p.e.addWrite(storeWrite{put: true, row: p.e.addRow(inv.Key, inv.Item()), text: string(inv.Events[0].Kind)})
+	w := p.e.addWrite(storeWrite{key: inv.Key, put: true, row: p.e.addRow(inv.Key, inv.Item()), text: string(inv.Events[0].Kind)})
 	return p.failure(p.ask(request{kind: write, write: w, text: string(inv.Events[0].Kind)}))
 }
 
 // Update implements ledger.Store.
 func (p *process) Update(_ context.Context, c ledger.Change) (ledger.Invocation, error) {
-	a := p.ask(request{kind: write, write: p.e.addWrite(storeWrite{change: c, text: string(c.Event.Kind)}), text: string(c.Event.Kind)})
+	a := p.ask(request{kind: write, write: p.e.addWrite(storeWrite{key: c.Key, change: c, text: string(c.Event.Kind)}), text: string(c.Event.Kind)})
 	if err := p.failure(a); err != nil {
 		return ledger.Invocation{}, err
 	}
@@ -166,8 +171,24 @@ func (p *process) failure(a answer) error {
 }
 
 // Get implements ledger.Store.
-func (p *process) Get(context.Context, ledger.Key, bool) (ledger.Invocation, error) {
-	a := p.ask(request{kind: read, states: p.looksFor, text: "reads"})
+func (p *process) Get(_ context.Context, k ledger.Key, _ bool) (ledger.Invocation, error) {
+	return p.read(request{kind: read, key: k, states: p.looksFor, text: "reads"})
+}
+
+// Newest implements ledger.Store.
+func (p *process) Newest(context.Context, string) (ledger.Invocation, error) {
+	inv, err := p.read(request{kind: read, states: p.looksFor, text: "reads the newest"})
+	if p.e.mutant == openTwinIgnored && inv.State.Open() && p.looksFor == 0 {
+		inv.State = ledger.Declined
+	}
+	return inv, err
+}
+
+// Mark implements ledger.Store: a mark moves no state and no head, and may always be lost.
+func (p *process) Mark(context.Context, ledger.Key, ledger.Mark) error { return errNetwork }
+
+func (p *process) read(r request) (ledger.Invocation, error) {
+	a := p.ask(r)
 	switch {
 	case a.code == noReply:
 		return ledger.Invocation{}, errNetwork
@@ -180,8 +201,13 @@ func (p *process) Get(context.Context, ledger.Key, bool) (ledger.Invocation, err
 // look reads the call when it is in one of the states (in any other the process would only look again, which changes nothing).
 func (p *process) look(s states) (ledger.Invocation, bool) {
 	p.looksFor = s
+	defer func() { p.looksFor = 0 }()
+	if !p.e.draft.Keyed {
+		inv, err := p.Newest(context.Background(), "")
+		p.about = inv.Key
+		return inv, err == nil
+	}
 	inv, err := p.ledger.Get(context.Background(), p.e.draft.Key.ID(), true)
-	p.looksFor = 0
 	return inv, err == nil
 }
 
@@ -195,7 +221,8 @@ func requestID(name string, round int) string { return fmt.Sprintf("%s, round %d
 
 func (p *process) create(k ledger.Kind) (ledger.Invocation, bool, error) {
 	at := begin()
-	return p.ledger.Create(context.Background(), p.e.draft, k, ledger.Actor{By: p.name}, at, at.Add(lease))
+	by := ledger.Actor{By: p.name, RequestID: requestID(p.name, p.round)}
+	return p.ledger.Create(context.Background(), p.e.draft, k, by, at, at.Add(lease))
 }
 
 // send makes one request to the remote.
@@ -213,7 +240,9 @@ func (p *process) choose(options int) int {
 	return int(p.ask(request{kind: choose, options: options, text: "chooses"}).n)
 }
 
-func (p *process) tell(t tidings) { p.ask(request{kind: tell, tell: t, text: "says: " + string(t)}) }
+func (p *process) tell(t tidings) {
+	p.ask(request{kind: tell, tell: t, key: p.about, text: "says: " + string(t)})
+}
 
 // outcome is what came of a request to the remote.
 type outcome int8

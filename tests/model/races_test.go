@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 
@@ -73,31 +74,33 @@ func races() []race {
 func TestRaces(t *testing.T) {
 	t.Parallel()
 	standIn := newStandIn(t)
-	for _, store := range []struct {
+	all := races()
+	tab := newTable(t, 2*len(all), "race", "over", "rounds", "one winner, every loser told", "won by")
+	for s, store := range []struct {
 		name  string
 		s     ledger.Store
-		sizes [3]int // rounds over all races
+		sizes [3]int // rounds of each race
 	}{
-		{"memledger", memledger.New(), [3]int{1_000, 50_000, 500_000}},
-		{"dynamoledger", standIn, [3]int{1_000, 10_000, 50_000}},
+		{"memledger", memledger.New(), [3]int{200, 10_000, 100_000}},
+		{"dynamoledger", standIn, [3]int{200, 2_000, 10_000}},
 	} {
-		for _, r := range races() {
+		for i, r := range all {
 			t.Run(store.name+"/"+r.name, func(t *testing.T) {
 				t.Parallel()
-				rounds := sized(t, store.sizes) / len(races())
+				rounds := sized(t, store.sizes)
 				l := ledger.New(ledger.Config{Store: store.s})
 				wins := map[string]int{}
-				for i := range rounds {
-					if i%2 == 1 { // who is started last tends to win
+				for n := range rounds {
+					if n%2 == 1 { // who is started last tends to win
 						r.a, r.b = r.b, r.a
 					}
-					winner, err := r.run(l, fmt.Sprint(r.name, i))
+					winner, err := r.run(l, fmt.Sprint(r.name, n))
 					if err != nil {
-						t.Fatalf("round %d: %v", i+1, err)
+						t.Fatalf("round %d: %v", n+1, err)
 					}
 					wins[winner]++
 				}
-				t.Logf("measure: races: %s, %s: %d rounds, one winner each, every loser told: won by %v", store.name, r.name, rounds, wins)
+				tab.set(s*len(all)+i, r.name, store.name, thousands(rounds), thousands(rounds), strings.TrimSuffix(strings.TrimPrefix(fmt.Sprint(wins), "map["), "]"))
 			})
 		}
 	}

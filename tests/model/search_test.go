@@ -49,7 +49,7 @@ const (
 // scenarios are the worlds that are searched.
 func scenarios() []scenario {
 	amo, idem := draft(ledger.AtMostOnce, 1), draft(ledger.Idempotent, 1)
-	return []scenario{
+	return append([]scenario{
 		{name: ungated, draft: amo, sizes: [3]int8{0, 1, 2}, programs: []program{
 			one("caller", caller), one("twin", caller), two("sweeper", sweeper), two("settler", settler), one("executor", executor)}},
 		{name: "ungated, idempotent", draft: idem, sizes: [3]int8{0, 1, 2}, programs: []program{
@@ -72,13 +72,17 @@ func scenarios() []scenario {
 			one("caller", parker), one("ana", approver), one("executor", executor), one("poller", poller), two("sweeper", sweeper), one("settler", settler)}},
 		{name: "gated, idempotent", draft: idem, sizes: [3]int8{0, 1, 2}, programs: []program{
 			one("caller", parker), one("ana", approver), one("executor", executor), two("sweeper", sweeper), one("settler", settler)}},
-	}
+	}, meetScenarios()...)
 }
 
-// TestSearch visits every state that the actors of each scenario can reach over the real ledger.
+// TestSearch visits every state that the actors of each scenario can reach over the real ledger. It attacks L1, L2, L4, L5, L6, L9,
+// L10 and L11.
 func TestSearch(t *testing.T) {
 	t.Parallel()
-	for _, s := range scenarios() {
+	all := scenarios()
+	tab := newTable(t, len(all), "search over the real ledger", "faults", "states", "steps", "depth", "rows", "time")
+	t.Cleanup(func() { t.Log("measure: search: peak memory of the process: " + peakMemory()) })
+	for i, s := range all {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			s.faults = sized(t, s.sizes)
@@ -91,8 +95,7 @@ func TestSearch(t *testing.T) {
 			if !done {
 				t.Errorf("there are more than %d states: take an actor or a fault away", mostStates)
 			}
-			t.Logf("measure: search: %s, faults %d: %d states, %d steps, depth %d, %d rows, %.1f s",
-				s.name, s.faults, len(e.queue), e.edges, e.depth, len(e.rows)-1, time.Since(began).Seconds())
+			tab.set(i, s.name, s.faults, thousands(len(e.queue)), thousands(e.edges), e.depth, len(e.rows)-1, seconds(time.Since(began)))
 		})
 	}
 }
@@ -105,7 +108,7 @@ func TestSearchMutations(t *testing.T) {
 	for _, s := range scenarios() {
 		byName[s.name] = s
 	}
-	for _, tc := range []struct {
+	mutations := []struct {
 		mutant   mutant
 		scenario string
 		harm     string
@@ -118,6 +121,11 @@ func TestSearchMutations(t *testing.T) {
 		{refusedMeansLost, followed, "its own decision is in the record"},
 		{sendOnUnknown, doubted, "had run"},
 		{sendOnUnknown, ungated, "was sent 2 times"},
+		{overtakenCounts, ungated, "overtaken"},
+		{overtakenCounts, doubted, "overtaken"},
+		{openTwinIgnored, meeting, "two identical calls of one caller are open"},
+		{openTwinIgnored, meetings, "two identical calls of one caller are open"},
+		{putOverwrites, meeting, "became parked"},
 		{retryAmbiguous, ungated, "was sent 2 times"},
 		{ambiguousMeansNotRun, ungated, "had run"},
 		{sweepRestarts, ungated, "was sent 2 times"},
@@ -127,7 +135,9 @@ func TestSearchMutations(t *testing.T) {
 		{pollSends, followed, "was sent 2 times"},
 		{tellByTheClock, decided, "and it ran"},
 		{nobodyPolls, followed, "is stranded"},
-	} {
+	}
+	tab := newTable(t, len(mutations), "search, without a rule", "in", "caught after states")
+	for i, tc := range mutations {
 		t.Run(string(tc.mutant)+" ("+tc.scenario+")", func(t *testing.T) {
 			t.Parallel()
 			s := byName[tc.scenario]
@@ -137,7 +147,7 @@ func TestSearchMutations(t *testing.T) {
 			if violation == "" || !strings.Contains(violation, tc.harm) {
 				t.Fatalf("want %q, found in %d states: %q", tc.harm, len(e.queue), violation)
 			}
-			t.Logf("measure: search: %s: caught after %d states", tc.mutant, len(e.queue))
+			tab.set(i, tc.mutant, tc.scenario, thousands(len(e.queue)))
 			t.Log(violation)
 		})
 	}

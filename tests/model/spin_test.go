@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -76,6 +77,7 @@ func rulesTakenAway() []struct {
 		{"R3 a refused write is lost", inDefault, "BROKEN_OWN_EVENT GATED ANA"},
 		{"R4 an unknown start sends", inDefault, "BROKEN_SEND_UNKNOWN GATED ANA EXECUTORS=2"},
 		{"R4 an unknown put sends", inDefault, "BROKEN_SEND_UNKNOWN UNGATED"},
+		{"L6 a start that was overtaken counts", inDefault, "BROKEN_OVERTAKEN GATED ANA HUMAN"},
 		{"R6 an ambiguous answer is followed by another request", inDefault, "BROKEN_RETRY_AMBIGUOUS UNGATED"},
 		{"the classification: an ambiguous answer is recorded as not executed", inDefault, "BROKEN_AMBIGUOUS_NOT_RUN UNGATED"},
 		{"T10 the sweep restarts an at_most_once call", inDefault, "BROKEN_SWEEP_RESTARTS GATED ANA EXECUTORS=2"},
@@ -96,7 +98,9 @@ func TestSpin(t *testing.T) {
 	}
 	wanted := sized(t, [3]spinSize{inPlain, inDefault, inFull})
 	// One after the other: a search may take 4 GB.
-	for _, c := range configurations() {
+	all, without := configurations(), rulesTakenAway()
+	tab := newTable(t, len(all)+len(without), "Spin", "definitions", "states", "depth", "time", "memory", "counterexamples")
+	for i, c := range all {
 		if c.size > wanted {
 			continue
 		}
@@ -105,19 +109,20 @@ func TestSpin(t *testing.T) {
 			if r.errors != "0" {
 				t.Fatalf("%s: %s errors\n%s", c.defs, r.errors, r.output)
 			}
-			t.Logf("measure: spin: %s (%s): %s states, %s errors, %.1f s", c.name, c.defs, r.states, r.errors, r.took.Seconds())
+			tab.set(i, c.name, c.defs, thousands(r.states), r.depth, seconds(r.took), r.memory, "none")
 		})
 	}
-	for _, m := range rulesTakenAway() {
+	for i, m := range without {
 		if m.size > wanted {
 			continue
 		}
 		t.Run("without "+m.rule, func(t *testing.T) {
 			r := spin(t, m.defs, m.size)
 			if r.errors == "0" || !strings.Contains(r.output, "assertion violated") {
-				t.Fatalf("%s: no counterexample in %s states\n%s", m.defs, r.states, r.output)
+				t.Fatalf("%s: no counterexample in %d states\n%s", m.defs, r.states, r.output)
 			}
-			t.Logf("measure: spin: without %s (%s): caught, %s", m.rule, m.defs, violated.FindString(r.output))
+			tab.set(len(all)+i, "without "+m.rule, m.defs, thousands(r.states), r.depth, seconds(r.took), r.memory, "found")
+			t.Logf("%s", violated.FindString(r.output))
 		})
 	}
 }
@@ -140,13 +145,17 @@ func TestSpinHasAMutationForEachRule(t *testing.T) {
 	}
 }
 
+// spinResult is what pan printed, and how long it took with what it takes to build it.
 type spinResult struct {
-	states, errors, output string
-	took                   time.Duration
+	states                        int
+	errors, depth, memory, output string
+	took                          time.Duration
 }
 
 var (
 	found    = regexp.MustCompile(`errors: (\d+)`)
+	reached  = regexp.MustCompile(`depth reached (\d+)`)
+	memory   = regexp.MustCompile(`([\d.]+)\s+total actual memory usage`)
 	stored   = regexp.MustCompile(`([\d.e+]+) states, stored`)
 	violated = regexp.MustCompile(`assertion violated[^\n]*`)
 )
@@ -179,11 +188,25 @@ func spin(t *testing.T, defs string, size spinSize) spinResult {
 			t.Fatalf("%s: the search is not complete: %s\n%s", defs, cut, output)
 		}
 	}
-	errorsFound, states := found.FindStringSubmatch(output), stored.FindStringSubmatch(output)
-	if errorsFound == nil || states == nil {
-		t.Fatalf("%s: pan printed no result:\n%s", defs, output)
+	r := spinResult{output: output}
+	for into, pattern := range map[*string]*regexp.Regexp{&r.errors: found, &r.depth: reached, &r.memory: memory} {
+		m := pattern.FindStringSubmatch(output)
+		if m == nil {
+			t.Fatalf("%s: pan printed no result (%s):\n%s", defs, pattern, output)
+		}
+		*into = m[1]
 	}
-	return spinResult{states[1], errorsFound[1], output, time.Since(began)}
+	r.memory += " MB"
+	states := stored.FindStringSubmatch(output)
+	if states == nil {
+		t.Fatalf("%s: pan printed no states:\n%s", defs, output)
+	}
+	n, err := strconv.ParseFloat(states[1], 64) // from a million on, as 1.234e+06
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.states, r.took = int(n), time.Since(began)
+	return r
 }
 
 func run(t *testing.T, dir, name string, args ...string) string {
