@@ -2,8 +2,8 @@ package e2e_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +19,7 @@ import (
 // expectations is what a case may expect, by the name it uses. Words are matched as they stand: a sentence that is not known
 // here is not checked, and so fails.
 func expectations() map[string]func(r *run, want json.RawMessage) error {
-	return map[string]func(r *run, want json.RawMessage) error{
+	all := map[string]func(r *run, want json.RawMessage) error{
 		"note":           func(_ *run, want json.RawMessage) error { _, err := wanted[string](want); return err },
 		"upstream_calls": expectCalls,
 		"upstream_calls_max_per_run": func(r *run, want json.RawMessage) error {
@@ -44,6 +44,8 @@ func expectations() map[string]func(r *run, want json.RawMessage) error {
 		"item.ttl_between":             expectTTLWords,
 		"must_not":                     mustNot,
 	}
+	maps.Copy(all, doubtExpectations())
+	return all
 }
 
 func wanted[T any](raw json.RawMessage) (T, error) {
@@ -69,7 +71,7 @@ func sentence(words string, check func(r *run) error) func(*run, json.RawMessage
 // executions counts what the server executed of this run's calls.
 func (r *run) executions() int {
 	if r.number == 0 {
-		return r.server.Executions("send") + r.server.Executions("list")
+		return r.server.Executions("send") + r.server.Executions("list") + r.server.Executions("export")
 	}
 	n := 0
 	for _, q := range r.server.Calls() {
@@ -171,6 +173,14 @@ func (r *run) awaitInWords(words string) error {
 		case "the real result":
 			if a.String() != echo(r.calls[0].args) {
 				return fmt.Errorf("await answered %v", a.reply)
+			}
+		case "failed loudly, reason names the withdrawn tool":
+			if !result.IsError || status(a.reply) != "not_executed" || !strings.Contains(a.String(), r.tool()) {
+				return fmt.Errorf("await answered %v", a.reply)
+			}
+		case "returns the whole result, or says it ran and the result was too large to keep":
+			if got := contentText(a.reply); result.IsError || len(got) != r.sequence.Input.Generated.ResultBytes || strings.Trim(got, "x") != "" {
+				return fmt.Errorf("await answered %d bytes of text, isError %v", len(got), result.IsError)
 			}
 		case "isError, says it did not run":
 			if !result.IsError || status(a.reply) != "not_executed" || !strings.Contains(structured(a.reply, "message"), "did not run") {
@@ -364,32 +374,4 @@ func (r *run) ttl() (types.AttributeValue, bool, error) {
 	}
 	v, there := out.Items[0]["ttl"]
 	return v, there, nil
-}
-
-func mustNot(r *run, raw json.RawMessage) error {
-	words, err := wanted[string](raw)
-	if err != nil {
-		return err
-	}
-	switch words {
-	case `answer "duplicate" or park in_doubt because of its own write (compare an attempt token in the returned item)`:
-		for _, bad := range []string{"duplicate", "in_doubt", "deduplicated"} {
-			if strings.Contains(r.calls[0].String(), bad) {
-				return fmt.Errorf("the client got %v", r.calls[0].reply)
-			}
-		}
-	case "say denied, or invent a reason":
-		for _, a := range r.awaits {
-			if structured(a.reply, "denied") != "" || structured(a.reply, "reason") != "" {
-				return fmt.Errorf("await answered %v", a.reply)
-			}
-		}
-	case "ask the same person again without saying why":
-		if n := r.cards.told(r.first(), "ana"); n != 1 {
-			return fmt.Errorf("ana was asked %d times", n)
-		}
-	default:
-		return errors.New("the runner does not know the words " + strconv.Quote(words))
-	}
-	return nil
 }

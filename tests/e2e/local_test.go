@@ -37,6 +37,13 @@ func (c *clock) advance(d time.Duration) { c.ahead.Add(int64(d)) }
 // startLocal starts a gateway whose approvers are ana and bo on these connection files, by name; ${UPSTREAM} is the server.
 func startLocal(t testing.TB, connections map[string]string, tools ...upstreamtest.Tool) *local {
 	t.Helper()
+	return startLocalOver(t, "", connections, tools...)
+}
+
+// startLocalOver is startLocal with the functions as binaries of a folder, processes of their own that can be killed. They have the
+// machine's clock.
+func startLocalOver(t testing.TB, bootstraps string, connections map[string]string, tools ...upstreamtest.Tool) *local {
+	t.Helper()
 	server, err := upstreamtest.New(upstreamtest.Options{Tools: tools})
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +53,7 @@ func startLocal(t testing.TB, connections map[string]string, tools ...upstreamte
 	w := &local{t: t, server: server, clock: &clock{}, cards: &cardBox{arrived: make(chan struct{})}}
 	w.config = dev.Config{
 		Dir: filepath.Join(dir, "data"), Connections: filepath.Join(dir, "connections"), Settings: filepath.Join(dir, "countersign.yml"),
-		Vars: filepath.Join(dir, "vars"), Now: w.clock.now, Console: w.cards, ConsoleJSON: true,
+		Vars: filepath.Join(dir, "vars"), Now: w.clock.now, Console: w.cards, ConsoleJSON: true, Bootstraps: bootstraps,
 	}
 	files := map[string]string{w.config.Settings: "approvers:\n  - name: ana\n  - name: bo\n", w.config.Vars: "UPSTREAM=" + server.URL() + "\n"}
 	for name, text := range connections {
