@@ -20,7 +20,7 @@ const (
 	Throttle    Action = "throttle"     // refused as too much
 	ErrorBefore Action = "error_before" // 500, the peer did not act
 	ErrorAfter  Action = "error_after"  // 500, the peer did act
-	Ghost       Action = "ghost"        // the connection breaks, the peer acts 0.3 to 2 s later
+	Ghost       Action = "ghost"        // the connection breaks, the peer acts some exchanges later
 )
 
 // Actions returns all of them.
@@ -130,6 +130,27 @@ func Parse(text string) (Case, error) {
 	}
 	p, err := parsePlan(plan)
 	return Case{Flow: name, Plan: p}, err
+}
+
+// Exact reports whether the case happens in the same order each time that it is run. The package's description says what else decides.
+func (c Case) Exact() bool {
+	plan := c.Plan
+	if c.Flow == "" {
+		s, p := write(c.Seed)
+		if s.apart() && s.clients > 1 {
+			return false
+		}
+		plan = p
+	} else if strings.HasPrefix(c.Flow, "hang-") || strings.HasPrefix(c.Flow, "timeout-") {
+		return false
+	}
+	throttled := 0
+	for _, a := range plan {
+		if a == Throttle {
+			throttled++
+		}
+	}
+	return throttled < 2
 }
 
 // Random returns n cases with consecutive seeds.

@@ -2,12 +2,15 @@ package chaos_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/countersign-mcp/countersign/tests/chaos"
 )
@@ -50,6 +53,63 @@ func TestSlice(t *testing.T) {
 	if report.Kills == 0 || report.Faults < len(cases)/2 || report.Executions == 0 {
 		t.Errorf("the runs met too little to prove anything: %+v", report)
 	}
+}
+
+// TestReplay plays random runs and flows twice, in another process pool each time, and compares everything that happened.
+func TestReplay(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("skip: Lambda bootstraps run on Linux only")
+	}
+	var cases []chaos.Case
+	for _, text := range []string{"effect-twins/2:kill_after", "gated-approve/12:ghost,16:kill_later", "gated-two-approve/9:drop_after", "late-answer-rerun/3:error_after"} {
+		c, err := chaos.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cases = append(cases, c)
+	}
+	for _, c := range chaos.Random(1000, 60) {
+		if c.Exact() && len(cases) < 24 {
+			cases = append(cases, c)
+		}
+	}
+	play := func() map[string]chaos.Result {
+		rig, err := chaos.NewRig(t.Context(), chaos.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rig.Close()
+		results := map[string]chaos.Result{}
+		rig.RunAll(cases, 3, func(res *chaos.Result) bool {
+			results[res.Case.String()] = *res
+			return true
+		})
+		return results
+	}
+	first, second := play(), play()
+	for _, c := range cases {
+		a, b := first[c.String()], second[c.String()]
+		if a.Stolen > 0 || b.Stolen > 0 {
+			t.Logf("%v: on this machine the order was not the seed's", c)
+			continue
+		}
+		if len(a.Boundaries) == 0 {
+			t.Errorf("%v: nothing happened", c)
+		}
+		if diff := cmp.Diff(trace(a), trace(b)); diff != "" {
+			t.Errorf("%v happened otherwise the second time (-first +second):\n%s", c, diff)
+		}
+	}
+}
+
+// trace is what happened in a run, in its order.
+func trace(res chaos.Result) []string {
+	lines := []string{"ended " + res.Final, fmt.Sprintf("%d executions, %d doubts, %d kills", res.Executions, res.Doubts, res.Kills)}
+	for _, b := range res.Boundaries {
+		lines = append(lines, b.String())
+	}
+	return append(lines, res.Violations...)
 }
 
 // every returns each n-th case.
@@ -105,7 +165,7 @@ func TestMutationsFit(t *testing.T) {
 			t.Errorf("docs/testing.md does not say what finds the mutation %s", name)
 		}
 	}
-	if missed, err := chaos.TryMutations(context.Background(), io.Discard, []string{"no such mutation"}); err == nil || missed != 0 {
+	if missed, err := chaos.TryMutations(context.Background(), io.Discard, []string{"no such mutation"}, false); err == nil || missed != 0 {
 		t.Errorf("an unknown mutation is tried: %d, %v", missed, err)
 	}
 }

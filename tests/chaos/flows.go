@@ -2,7 +2,6 @@ package chaos
 
 import (
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/countersign-mcp/countersign/internal/gateway"
@@ -15,36 +14,65 @@ type Flow struct {
 	Name  string
 	Cold  bool // every invoke begins in a new process
 	Pairs bool // every pair of faults is made, too, where that is asked for
-	Race  bool // what it comes to depends on scheduling, or on what a person says about a doubt
+	Race  bool // how it ends depends on more than the faults: on time, on a draw of who comes first, on what a person says about a doubt
 	Run   func(*World)
 }
 
 // Flows returns all of them.
 func Flows() []Flow {
 	return []Flow{
+		// No person asked.
 		{Name: "ungated", Pairs: true, Run: func(w *World) { w.call("client", "free__send", w.args(""), "") }},
 		{Name: "ungated-large", Run: func(w *World) { w.call("client", "free__send", w.args("large"), "") }},
-		{Name: "ungated-keyed-twice", Pairs: true, Run: func(w *World) { w.twice("free__send", "k") }},
-		{Name: "ungated-doubt-rerun", Run: doubtRerun},
-		{Name: "ungated-doubt-lapsed", Race: true, Run: doubtLapsed},
+		{Name: "ungated-chunks", Run: func(w *World) { w.keyed("free__send", w.args("huge")) }},
+		{Name: "ungated-keyed-twice", Pairs: true, Run: func(w *World) { w.keyed("free__send", w.args("")) }},
+		{Name: "ungated-twins", Race: true, Run: func(w *World) { w.twins("free__send", "k") }},
+		{Name: "effect-twins", Race: true, Pairs: true, Run: func(w *World) { w.twins("effect__send", "") }},
+		{Name: "effect-gated", Run: effectGated},
+		{Name: "read-only", Pairs: true, Run: readOnly},
+		{Name: "slow", Pairs: true, Run: slow},
+
+		// A person decides.
 		{Name: "gated-approve", Pairs: true, Run: func(w *World) { w.gated("pay__send", "", "ana", gateway.Approve) }},
 		{Name: "gated-approve-large", Run: func(w *World) { w.gatedWith("pay__send", w.args("large"), "", "ana", gateway.Approve) }},
 		{Name: "gated-keyed", Run: func(w *World) { w.gated("pay__send", "k", "ana", gateway.Approve) }},
-		{Name: "gated-decline", Run: func(w *World) { w.gated("pay__send", "", "bo", gateway.Decline) }},
+		{Name: "gated-decline", Pairs: true, Run: func(w *World) { w.gated("pay__send", "", "bo", gateway.Decline) }},
 		{Name: "gated-expired", Run: gatedExpired},
 		{Name: "gated-swept", Run: gatedSwept},
 		{Name: "gated-two-approve", Race: true, Run: func(w *World) { w.race(gateway.Approve, gateway.Approve) }},
 		{Name: "gated-approve-decline", Race: true, Run: func(w *World) { w.race(gateway.Approve, gateway.Decline) }},
 		{Name: "once", Run: once},
+
+		// Repeats are harmless, by the operator's word.
 		{Name: "idempotent", Pairs: true, Run: func(w *World) { w.call("client", "idem__send", w.args(""), "") }},
 		{Name: "idempotent-retried", Run: func(w *World) {
 			w.swallow(1)
 			w.call("client", "idem__send", w.args(""), "")
 		}},
-		{Name: "idempotent-keyed-twice", Run: func(w *World) { w.twice("idem__send", "k") }},
+		{Name: "idempotent-keyed-twice", Run: func(w *World) { w.keyed("idem__send", w.args("")) }},
 		{Name: "idempotent-gated", Run: func(w *World) { w.gated("idempay__send", "", "ana", gateway.Approve) }},
-		{Name: "slow", Run: slow},
-		{Name: "ungated-keyed-cold", Cold: true, Run: func(w *World) { w.twice("free__send", "k") }},
+
+		// A doubt, and what becomes of it.
+		{Name: "doubt-rerun", Run: doubtRerun},
+		{Name: "doubt-lapsed", Race: true, Run: doubtLapsed},
+		{Name: "doubt-verified", Run: func(w *World) { doubtVerified(w, "checked__send") }},
+		{Name: "doubt-verified-gated", Run: func(w *World) { doubtVerified(w, "checkedpay__send") }},
+		{Name: "late-answer", Run: func(w *World) { lateAnswer(w, answersInDoubt) }},
+		{Name: "late-answer-approved", Run: func(w *World) { lateAnswer(w, answersApproved) }},
+		{Name: "late-answer-rerun", Run: func(w *World) { lateAnswer(w, answersAfterRerun) }},
+
+		// The remote hangs until the function's timeout, or cannot be reached.
+		{Name: "hang-ungated", Race: true, Run: func(w *World) { hangUngated(w, false) }},
+		{Name: "hang-executor", Race: true, Run: func(w *World) { hangExecutor(w, false) }},
+		{Name: "timeout-ungated", Race: true, Run: func(w *World) { hangUngated(w, true) }},
+		{Name: "timeout-executor", Race: true, Run: func(w *World) { hangExecutor(w, true) }},
+		{Name: "down-ungated", Run: func(w *World) { downUngated(w, false) }},
+		{Name: "down-ungated-tls", Run: func(w *World) { downUngated(w, true) }},
+		{Name: "down-executor", Run: func(w *World) { downExecutor(w, false) }},
+		{Name: "down-executor-tls", Run: func(w *World) { downExecutor(w, true) }},
+
+		// Every invoke begins in a new process.
+		{Name: "ungated-keyed-cold", Cold: true, Run: func(w *World) { w.keyed("free__send", w.args("")) }},
 		{Name: "gated-approve-cold", Cold: true, Run: func(w *World) { w.gated("pay__send", "", "ana", gateway.Approve) }},
 	}
 }
@@ -61,10 +89,20 @@ func flowNamed(name string) (Flow, bool) {
 // args are the arguments of this world's call, the same each time.
 func (w *World) args(size string) string { return fmt.Sprintf(`{"run":%q,"size":%q}`, w.run, size) }
 
-// twice makes a call with a key, and once more.
-func (w *World) twice(tool, key string) {
-	w.insist("client", tool, w.args(""), key)
-	w.insist("client again", tool, w.args(""), key)
+// keyed makes a call with a key, and once more.
+func (w *World) keyed(tool, args string) {
+	w.insist("client", tool, args, "k")
+	w.insist("client again", tool, args, "k")
+}
+
+// twins are two clients that make the same call at once. One of them asks once more.
+func (w *World) twins(tool, key string) {
+	both := w.group()
+	for _, who := range []string{"a client", "its twin"} {
+		both.spawn(who, func() { w.insist(who, tool, w.args(""), key) })
+	}
+	both.wait()
+	w.insist("a client later", tool, w.args(""), key)
 }
 
 // gated makes a gated call, which a person decides, and asks what came of it.
@@ -135,10 +173,10 @@ func (w *World) race(first, second gateway.Choice) {
 	for _, approver := range []string{"ana", "bo"} {
 		w.card(t.ID, approver)
 	}
-	var both sync.WaitGroup
-	both.Go(func() { w.decide(t.ID, "ana", first) })
-	both.Go(func() { w.decide(t.ID, "bo", second) })
-	both.Wait()
+	both := w.group()
+	both.spawn("ana", func() { w.decide(t.ID, "ana", first) })
+	both.spawn("bo", func() { w.decide(t.ID, "bo", second) })
+	both.wait()
 	w.drain()
 	w.await("client", t.ID)
 	w.drain()
@@ -164,33 +202,5 @@ func slow(w *World) {
 	if ok && t.ID != "" {
 		w.await("client", t.ID)
 	}
-	w.drain()
-}
-
-// doubtRerun is a call whose answer gets lost; a person has it run again. What may go wrong then goes wrong around the second start.
-func doubtRerun(w *World) {
-	w.swallow(1)
-	t, ok := w.insist("client", "free__send", w.args(""), "k")
-	w.sweep(time.Hour)
-	for _, inv := range w.rows() {
-		w.settle(inv.Key.ID(), gateway.Rerun, 0)
-	}
-	w.drain()
-	if ok && t.ID != "" {
-		w.await("client", t.ID)
-	}
-	w.drain()
-}
-
-// doubtLapsed is a call that ran and lost its answer; a person has it run again, and no executor comes within the approval's hour.
-func doubtLapsed(w *World) {
-	w.swallow(1)
-	w.call("client", "free__send", w.args(""), "")
-	w.sweep(time.Hour)
-	for _, inv := range w.rows() {
-		w.settle(inv.Key.ID(), gateway.Rerun, 0)
-	}
-	w.lose()
-	w.sweep(26 * time.Hour)
 	w.drain()
 }

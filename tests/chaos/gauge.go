@@ -1,32 +1,9 @@
 package chaos
 
-import "sync"
+import "sync/atomic"
 
-// gauge counts what is going on. Unlike a sync.WaitGroup it may be waited for by several while it goes up again.
-type gauge struct {
-	mu   sync.Mutex
-	n    int
-	zero *sync.Cond
-}
+// gauge counts what is going on.
+type gauge struct{ n atomic.Int64 }
 
-func newGauge() *gauge {
-	g := &gauge{}
-	g.zero = sync.NewCond(&g.mu)
-	return g
-}
-
-func (g *gauge) add(n int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.n += n; g.n == 0 {
-		g.zero.Broadcast()
-	}
-}
-
-func (g *gauge) wait() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for g.n > 0 {
-		g.zero.Wait()
-	}
-}
+func (g *gauge) add(n int64) { g.n.Add(n) }
+func (g *gauge) zero() bool  { return g.n.Load() == 0 }

@@ -6,21 +6,26 @@ import (
 	"strings"
 
 	"github.com/countersign-mcp/countersign/internal/gateway"
+	"github.com/countersign-mcp/countersign/internal/jsonx"
 	"github.com/countersign-mcp/countersign/internal/ledger"
+	"github.com/countersign-mcp/countersign/internal/ledger/row"
 )
 
 // Result is what one run came to.
 type Result struct {
 	Case       Case
+	Flow       string // its name; of a random run, what it called
 	Boundaries []Boundary
 	Notes      []string
 	Final      string // how its rows ended, for comparing runs
 	Violations []string
 
 	Doubts, DoubtsFalse int
+	Executions, Kills   int
+	Stolen              int // turns that were given to somebody else because one took too long: then it does not replay exactly
 }
 
-// judge checks everything that is promised of a run (K1 to K9).
+// judge checks everything that is promised of a run once it is over (K1 to K9, K11 to K13).
 func (w *World) judge() Result {
 	rows := w.rows()
 	known := map[ledger.ID]bool{}
@@ -36,10 +41,12 @@ func (w *World) judge() Result {
 			w.fail("K9: an execution for %s, of which there is no row", e.id)
 		}
 	}
+	w.judgeEffects(rows)
 	w.judgeTold(rows)
 	slices.Sort(final)
 	res.Final = strings.Join(final, ", ")
 	res.Boundaries, res.Notes, res.Violations = w.boundaries, w.notes, w.failures
+	res.Executions, res.Kills, res.Stolen = len(w.executions), int(w.kills.Load()), w.turns.taken
 	return res
 }
 
@@ -93,6 +100,13 @@ func (w *World) judgeRow(inv ledger.Invocation, res *Result) {
 	if len(ran) > 0 && inv.Gate == ledger.GateAlways && !h.approved {
 		w.fail("K9: %s ran %d times and nobody approved it", id, len(ran))
 	}
+	if inv.Events[0].Kind == ledger.Record {
+		if !slices.ContainsFunc(w.lookedUp(id), func(e execution) bool { return jsonx.Digest([]byte(e.body)) == inv.Result.Digest }) {
+			w.fail("K12: %s records a read that never was", id)
+		}
+		return // it is kept for the audit, without the bytes
+	}
+	w.judgeVerified(inv)
 	if inv.State == ledger.Completed && inv.How == ledger.ByResult {
 		body := string(w.bodyOf(inv))
 		if !slices.ContainsFunc(ran, func(e execution) bool { return e.body == body }) {
@@ -100,6 +114,48 @@ func (w *World) judgeRow(inv ledger.Invocation, res *Result) {
 		}
 	}
 	w.countDoubts(inv, ran, res)
+}
+
+// judgeEffects checks that calls which bring about the same effect ran no more often than one of them may (K11).
+func (w *World) judgeEffects(rows []ledger.Invocation) {
+	ran, reruns, last := map[string]int{}, map[string]int{}, map[string]ledger.ID{}
+	for _, inv := range rows {
+		if !strings.HasPrefix(inv.Connection, "effect") {
+			continue
+		}
+		p := inv.Key.Partition
+		ran[p] += len(w.ran(inv.Key.ID()))
+		reruns[p] += read(inv).reruns
+		last[p] = inv.Key.ID()
+	}
+	for p, n := range ran {
+		if n > 1+reruns[p] {
+			w.fail("K11: the calls of one effect, the last of which is %s, ran %d times, with %d reruns by a person", last[p], n, reruns[p])
+		}
+	}
+}
+
+// judgeVerified checks that what a person was shown about a doubt is what the tool answered when it was asked about this call (K13).
+func (w *World) judgeVerified(inv ledger.Invocation) {
+	if inv.Verified == "" {
+		return
+	}
+	said, err := row.ParseVerification(inv.Verified)
+	if err != nil {
+		w.fail("K13: %s: %v", inv.Key.ID(), err)
+		return
+	}
+	answered := func(e execution) bool { return strings.Contains(e.body, said.Answer) }
+	if !said.Failed && (said.Answer == "" || !slices.ContainsFunc(w.lookedUp(inv.Key.ID()), answered)) {
+		w.fail("K13: %s says that a tool said %q, which it did not", inv.Key.ID(), said.Answer)
+	}
+}
+
+// lookedUp are the reads that were made as, or about, an invocation.
+func (w *World) lookedUp(id ledger.ID) []execution {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(w.looks), func(e execution) bool { return e.id != id })
 }
 
 // never reports whether the row says that nothing ran.
@@ -167,6 +223,10 @@ func (w *World) judgeTold(rows []ledger.Invocation) {
 		}
 		inv, there := byID[t.ID]
 		if !there {
+			if slices.ContainsFunc(w.looks, func(e execution) bool { return e.id == t.ID }) {
+				w.fail("K12: %v, and no row records that", t)
+				continue
+			}
 			w.fail("K8: %v, and there is no such row", t)
 			continue
 		}
@@ -194,7 +254,7 @@ func (w *World) judgeTold(rows []ledger.Invocation) {
 func (w *World) resultOf(t Told) Told {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, e := range w.executions {
+	for _, e := range slices.Concat(w.executions, w.looks) {
 		if e.body != t.Body {
 			continue
 		}

@@ -2,17 +2,10 @@ package chaos
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
-	"time"
 )
 
 // Mutation is one rule of the design taken away, to see that this is found.
@@ -22,7 +15,7 @@ type Mutation struct {
 	Edits []Edit
 
 	Look string // where the rig looks: arguments of the command; empty: it cannot see this
-	Test string // the package whose tests find it where the rig does not
+	Test string // the packages whose tests find it where the rig does not
 }
 
 // Edit replaces a text that a file has exactly once.
@@ -32,46 +25,46 @@ type Edit struct{ File, Old, New string }
 func Mutations() []Mutation {
 	return []Mutation{
 		{
-			Name: "state-only", Rule: "the condition of a write names the state and not the history (R1)", Look: "-singles -flows idempotent-retried",
+			Name: "state-only-condition", Rule: "the condition of a write names the state and not the history (R1)", Look: "-singles -flows idempotent-retried",
 			Edits: []Edit{{"internal/ledger/change.go", `, {Field: row.Head, Op: row.Equal, Value: c.Head}}`, `}`}},
 		},
 		{
-			Name: "refused-is-lost", Rule: "a failed condition means that somebody else won, though the event may be one's own (R3)", Look: "-singles -flows ungated",
+			Name: "failed-condition-means-lost", Rule: "a failed condition means that somebody else won, though the event may be one's own (R3)", Look: "-singles -flows ungated",
 			Edits: []Edit{
 				{"internal/ledger/ledger.go", "\t\tnow = refused.Current // R3", "\t\treturn Invocation{}, &Conflict{Current: refused.Current} // R3"},
 				{"internal/ledger/create.go", "\t\tstored = refused.Current // R3", "\t\treturn refused.Current, false, nil // R3"},
 			},
 		},
 		{
-			Name: "send-on-unknown", Rule: "a claim whose outcome nobody knows is followed by a send (R4)", Look: "-outages -flows ungated",
+			Name: "send-on-an-unknown-write", Rule: "a claim whose outcome nobody knows is followed by a send (R4)", Look: "-outages -flows ungated",
 			Edits: []Edit{{"internal/ledger/create.go",
 				"\t\t\treturn Invocation{}, false, fmt.Errorf(\"%w: %s of %s: %w; reading it back: %w\", ErrUnknown, k, first.Key.ID(), unsure, err)",
 				"\t\t\tfirst.mine = nonceOfStart(first)\n\t\t\treturn first, true, nil"}},
 		},
 		{
-			Name: "retry-ambiguous", Rule: "an answer that tells nothing is followed by a second request (R6)", Look: "-singles -flows ungated",
+			Name: "retry-an-ambiguous-answer", Rule: "an answer that tells nothing is followed by a second request (R6)", Look: "-singles -flows ungated",
 			Edits: []Edit{{"internal/upstream/send.go", "\tif c != refused || !r.cure(ctx, s) {", "\tif c != ambiguous && (c != refused || !r.cure(ctx, s)) {"}},
 		},
 		{
-			Name: "sweep-restarts", Rule: "an abandoned at_most_once call is started again (T9)", Look: "-singles -flows ungated",
+			Name: "sweep-restarts-at-most-once", Rule: "an abandoned at_most_once call is started again (T9)", Look: "-singles -flows ungated",
 			Edits: []Edit{
-				{"internal/ledger/table.go", "\t\t{row.Effect, row.Equal, repeatable, \"its connection is at_most_once: it is never sent again by itself\"},\n", ""},
+				{"internal/ledger/transition/table.go", "\t\t{row.Effect, row.Equal, Repeatable, \"its connection is at_most_once: it is never sent again by itself\"},\n", ""},
 				{"internal/gateway/stale.go", "inv.State == ledger.Started && inv.Effect != ledger.Idempotent && g.Ledger.LeaseOver(inv, now):", "false:"},
 				{"internal/gateway/sweep.go", "inv.State == ledger.Started && inv.Effect == ledger.Idempotent && g.Ledger", "inv.State == ledger.Started && g.Ledger"},
 				{"internal/gateway/execute.go", "\tif inv.Effect == ledger.Idempotent {\n\t\ta, refused", "\tif true {\n\t\ta, refused"},
 			},
 		},
 		{
-			Name: "expire-after-doubt", Rule: "an approval that grew old expires, though an earlier start may have run (R9)", Look: "-singles -flows ungated-doubt-lapsed",
-			Edits: []Edit{{"internal/ledger/table.go", `"T5x", to: Expired, ran: InDoubt,`, `"T5x", to: Expired,`}},
+			Name: "expire-after-a-doubt", Rule: "an approval that grew old expires, though an earlier start may have run (R9)", Look: "-singles -flows doubt-lapsed",
+			Edits: []Edit{{"internal/ledger/transition/table.go", `"T5x", to: Expired, ran: InDoubt,`, `"T5x", to: Expired,`}},
 		},
 		{
 			Name: "doubt-is-failure", Rule: "an ambiguous answer is recorded as not executed (T8)", Look: "-singles -flows ungated",
 			Edits: []Edit{{"internal/gateway/attempt.go", "\tcase Doubt:\n\t\treturn g.doubt(ctx, a, inv, o)", "\tcase Doubt:\n\t\treturn g.notRun(ctx, a, inv, &NotSent{Stage: \"call\", Reason: o.Reason})"}},
 		},
 		{
-			Name: "one-nonce", Rule: "all events carry the same nonce (R2)", Look: "-singles -flows ungated",
-			Edits: []Edit{{"internal/ledger/event.go", "\treturn base64.RawURLEncoding.EncodeToString(b[:]), nil", "\treturn \"AAAAAAAAAAAA\", nil"}},
+			Name: "unique-ids-dropped", Rule: "all events carry the same nonce (R2)", Look: "-singles -flows ungated",
+			Edits: []Edit{{"internal/ledger/history/chain.go", "\treturn base64.RawURLEncoding.EncodeToString(b[:]), nil", "\treturn \"AAAAAAAAAAAA\", nil"}},
 		},
 		{
 			Name: "blind-decide", Rule: "an approval and a decline are written whatever stands there by now (T1, T2)", Look: "-singles -flows gated-approve",
@@ -121,83 +114,4 @@ func (m Mutation) overlay(root, dir string) (string, error) {
 	}
 	file := filepath.Join(dir, "overlay.json")
 	return file, os.WriteFile(file, b, 0o600)
-}
-
-// TryMutations builds this command and the functions with each mutation (all, or those named) and expects that something is violated. It
-// returns how many nothing caught.
-func TryMutations(ctx context.Context, out io.Writer, names []string) (missed int, err error) {
-	root, err := moduleRoot()
-	if err != nil {
-		return 0, err
-	}
-	for _, name := range names {
-		if !slices.ContainsFunc(Mutations(), func(m Mutation) bool { return m.Name == name }) {
-			return 0, fmt.Errorf("there is no mutation %q", name)
-		}
-	}
-	for _, m := range Mutations() {
-		if len(names) > 0 && !slices.Contains(names, m.Name) {
-			continue
-		}
-		began := time.Now()
-		by, err := m.try(ctx, root)
-		if err != nil {
-			return missed, err
-		}
-		if by == "" {
-			missed++
-			by = "NOTHING"
-		}
-		fmt.Fprintf(out, "mutation %s: %s\n  found in %v by %s\n", m.Name, m.Rule, time.Since(began).Round(time.Second), by)
-	}
-	fmt.Fprintf(out, "measure: chaos mutations missed %d\n", missed)
-	return missed, nil
-}
-
-// try returns what caught the mutation, or "".
-func (m Mutation) try(ctx context.Context, root string) (string, error) {
-	dir, err := os.MkdirTemp("", "countersign-mutation-")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(dir)
-	overlay, err := m.overlay(root, dir)
-	if err != nil {
-		return "", err
-	}
-	if m.Look == "" {
-		return m.test(ctx, root, overlay)
-	}
-	bin := filepath.Join(dir, "chaos")
-	if err := goBuild(root, bin, "./tests/chaos/run", overlay); err != nil {
-		return "", err
-	}
-	cmd := exec.CommandContext(ctx, bin, append(strings.Fields(m.Look), "-stop", "-overlay", overlay)...)
-	cmd.Dir = root
-	text, err := cmd.CombinedOutput()
-	for line := range strings.SplitSeq(string(text), "\n") {
-		if strings.HasPrefix(line, "VIOLATION") {
-			return "tests/chaos: " + line, nil
-		}
-	}
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() != 1 {
-		return "", fmt.Errorf("mutation %s: %w\n%s", m.Name, err, text)
-	}
-	return "", nil
-}
-
-func (m Mutation) test(ctx context.Context, root, overlay string) (string, error) {
-	cmd := exec.CommandContext(ctx, "go", "test", "-overlay", overlay, m.Test)
-	cmd.Dir = root
-	text, err := cmd.CombinedOutput()
-	if err == nil {
-		return "", nil
-	}
-	for line := range strings.SplitSeq(string(text), "\n") {
-		if name, ok := strings.CutPrefix(line, "--- FAIL: "); ok {
-			return "go test " + m.Test + ": " + name, nil
-		}
-	}
-	return "", fmt.Errorf("mutation %s: %w\n%s", m.Name, err, text)
 }

@@ -2,11 +2,12 @@ package chaos
 
 import (
 	"bytes"
-	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,6 +25,7 @@ func (a answer) write(w http.ResponseWriter) {
 	for name, values := range a.header {
 		w.Header()[name] = values
 	}
+	w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
 	w.WriteHeader(a.status)
 	_, _ = w.Write(a.body) // the function may be dead
 }
@@ -43,21 +45,25 @@ type peer struct {
 }
 
 // exchange is a boundary: it answers the request of s as the world's plan says. s is nil for a caller that cannot be killed.
-func (w *World) exchange(rw http.ResponseWriter, s *sandbox, inv *invocation, p peer) {
-	action := w.meet(p.at)
-	if s == nil {
-		action = "" // the gateway of tomorrow
+func (w *World) exchange(rw http.ResponseWriter, req *http.Request, s *sandbox, inv *invocation, p peer) {
+	if s == nil { // the gateway of tomorrow
+		p.act().write(rw)
+		return
+	}
+	action, waits := w.meet(p.at, s, inv, req.Context().Done())
+	if !waits {
+		panic(http.ErrAbortHandler)
 	}
 	switch action {
 	case KillBefore:
-		w.rig.kill(s)
+		w.rig.killFor(inv, s)
 	case KillAfter:
 		p.act()
-		w.rig.kill(s)
+		w.rig.killFor(inv, s)
 	case KillLater:
+		s.doom()
 		p.act().write(rw)
-		w.later(0, 3*time.Millisecond, func() { s.killWith(inv) })
-		return
+		s.dieSoon(rw, inv)
 	case DropBefore:
 	case DropAfter:
 		p.act()
@@ -72,9 +78,19 @@ func (w *World) exchange(rw http.ResponseWriter, s *sandbox, inv *invocation, p 
 		p.failed().write(rw)
 		return
 	case Ghost:
-		w.later(300*time.Millisecond, 2*time.Second, func() { p.act() })
+		w.haunt(func() { p.act() })
 	default:
-		p.act().write(rw)
+		if p.at.Kind == Remote {
+			if h, hangs := w.hangs(); hangs {
+				w.starve(s, req.Context().Done(), h, p.act)
+				break
+			}
+		}
+		a := p.act()
+		if p.at.Kind == Remote {
+			w.keepBack(inv, req.Context().Done())
+		}
+		a.write(rw)
 		return
 	}
 	panic(http.ErrAbortHandler) // closes the connection
@@ -88,6 +104,9 @@ func (r *Rig) serve(rw http.ResponseWriter, req *http.Request) {
 		panic(http.ErrAbortHandler) // of a process that is dead by now
 	}
 	s := v.(*sandbox)
+	if s.isDoomed() {
+		panic(http.ErrAbortHandler) // it is about to die: what it still sends arrives nowhere
+	}
 	if strings.HasPrefix(path, "2018-06-01/") {
 		s.serveRuntime(rw, req, "/"+path)
 		return
@@ -98,7 +117,7 @@ func (r *Rig) serve(rw http.ResponseWriter, req *http.Request) {
 	}
 	inv := s.working()
 	if function, ok := strings.CutPrefix(path, "2015-03-31/functions/"); ok {
-		r.serveInvoke(rw, s, inv, strings.TrimSuffix(function, "/invocations"), body)
+		r.serveInvoke(rw, req, s, inv, strings.TrimSuffix(function, "/invocations"), body)
 		return
 	}
 	service, operation, _ := strings.Cut(req.Header.Get("X-Amz-Target"), ".")
@@ -121,14 +140,24 @@ func (r *Rig) serve(rw http.ResponseWriter, req *http.Request) {
 		}
 	} else {
 		if inv == nil {
-			r.stats.stray("a database request of a process without an invoke")
+			r.idler(req, s, operation)
 			panic(http.ErrAbortHandler)
 		}
 		p.at = Boundary{Kind: Database, Who: s.fn, What: operation}
 		p.act = func() answer { return stood(inv.world.store, req, body) }
 		inv.world.claims(s, inv, body)
 	}
-	inv.world.exchange(rw, s, inv, p)
+	inv.world.exchange(rw, req, s, inv, p)
+}
+
+// idler is a process that sends something though it has nothing to do: what a handler left behind when it returned may send after
+// its lease. A request that was given up before anybody read it is none.
+func (r *Rig) idler(req *http.Request, s *sandbox, what string) {
+	select {
+	case <-req.Context().Done():
+	case <-time.After(200 * time.Millisecond):
+		r.stats.stray(fmt.Sprintf("%s of %s by a process without an invoke; the last one it had was %s", what, s.fn, s.previous()))
+	}
 }
 
 // stood has the stand-in answer a request.
@@ -146,9 +175,9 @@ func failure(service string, err error) answer {
 }
 
 // serveInvoke is the Lambda API, asynchronous invokes only: that is all that functions use.
-func (r *Rig) serveInvoke(rw http.ResponseWriter, s *sandbox, inv *invocation, function string, payload []byte) {
+func (r *Rig) serveInvoke(rw http.ResponseWriter, req *http.Request, s *sandbox, inv *invocation, function string, payload []byte) {
 	if inv == nil {
-		r.stats.stray("an invoke by a process without an invoke")
+		r.idler(req, s, "invoke of "+function)
 		panic(http.ErrAbortHandler)
 	}
 	fn := strings.TrimPrefix(function, r.app.FunctionName(""))
@@ -157,7 +186,7 @@ func (r *Rig) serveInvoke(rw http.ResponseWriter, s *sandbox, inv *invocation, f
 			return answer{status, http.Header{"X-Amzn-Errortype": {kind}, "Content-Type": {"application/json"}}, []byte(`{"message":"chaos"}`)}
 		}
 	}
-	inv.world.exchange(rw, s, inv, peer{
+	inv.world.exchange(rw, req, s, inv, peer{
 		at:        Boundary{Kind: Invoke, Who: s.fn, What: fn},
 		act:       func() answer { inv.world.enqueue(fn, payload); return answer{status: http.StatusAccepted} },
 		throttled: refuse(http.StatusTooManyRequests, "TooManyRequestsException"),
@@ -167,40 +196,3 @@ func (r *Rig) serveInvoke(rw http.ResponseWriter, s *sandbox, inv *invocation, f
 
 // nonce finds the nonces of the events in a write, as the JSON text that the ledger stores.
 var nonce = regexp.MustCompile(`\\"w\\":\\"([A-Za-z0-9_-]{12})\\"`)
-
-// serveCall is the remote server's tools/call; everything else is the test server's own.
-func (r *Rig) serveCall(rw http.ResponseWriter, req *http.Request, body []byte) bool {
-	var m struct {
-		ID     string
-		Method string
-		Params struct {
-			Name      string
-			Arguments json.RawMessage
-		}
-	}
-	if json.Unmarshal(body, &m) != nil || m.Method != "tools/call" || req.Header.Get("Authorization") != "Bearer "+credential {
-		return false
-	}
-	var args struct{ Run string }
-	if json.Unmarshal(m.Params.Arguments, &args) != nil {
-		return false
-	}
-	v, ok := r.worlds.Load(args.Run)
-	if !ok {
-		r.stats.stray("a call of the finished run " + args.Run)
-		panic(http.ErrAbortHandler)
-	}
-	w := v.(*World)
-	id, owner, _ := strings.Cut(m.ID, ".")
-	s, inv := w.sender(owner)
-	plain := func(status int) func() answer {
-		return func() answer { return answer{status, http.Header{"Content-Type": {"text/plain"}}, []byte("chaos")} }
-	}
-	w.exchange(rw, s, inv, peer{
-		at:        Boundary{Kind: Remote, Who: "mcp", What: "tools/call"},
-		act:       func() answer { return w.execute(id, owner, m.ID, m.Params.Arguments) },
-		throttled: plain(http.StatusTooManyRequests), // refused: a proof that it did not run
-		failed:    plain(http.StatusBadGateway),
-	})
-	return true
-}

@@ -34,25 +34,16 @@ func (w *World) link(id ledger.ID, act, approver string) (string, bool) {
 	return link, ok
 }
 
-// arrival is how much later than its answer a process's output may be read: on a machine with more to do, not at once.
-const arrival = 5 * time.Second
-
 // card returns the card of an approver of a parked call: where it was lost, the sweep of a few minutes later sends another.
 func (w *World) card(id ledger.ID, approver string) (string, bool) {
 	for range 3 {
-		for end := time.Now().Add(arrival); ; time.Sleep(2 * time.Millisecond) {
-			if link, ok := w.link(id, "decide", approver); ok {
-				return link, true
-			}
-			inv, err := w.ledger.Get(w.rig.ctx, id, true)
-			if err != nil || inv.NotifiedAt.IsZero() || time.Now().After(end) {
-				break // nobody says that a card was sent
-			}
+		if link, ok := w.link(id, "decide", approver); ok {
+			return link, true
 		}
 		w.sweep(3 * time.Minute)
 		w.drain()
 	}
-	return "", false
+	return w.link(id, "decide", approver)
 }
 
 // decide does what a person does with a browser: open the link, choose, and look again where no answer came.
@@ -100,6 +91,38 @@ func (w *World) settle(id ledger.ID, choice gateway.Choice, ahead time.Duration)
 		return
 	}
 	w.note("cy settled %s: it is %s now", choice, d.State)
+}
+
+// command is a decision by a person with AWS credentials, whose clock is off.
+func (w *World) command(id ledger.ID, v vote) {
+	ctx := context.Background()
+	g := w.rig.gateway(w, v.ahead)
+	shown, err := g.View(ctx, id)
+	if err != nil {
+		w.fail("a person cannot look at %s: %v", id, err)
+		return
+	}
+	if shown.State != ledger.Parked {
+		w.note("%s finds it %s", v.who, shown.State)
+		return
+	}
+	d, err := g.Decide(ctx, gateway.Decision{
+		ID: id, Choice: v.choice, Approver: v.who, Proof: "iam", Head: shown.Head, Digest: shown.DecisionDigest, Reason: "because",
+	})
+	if err != nil {
+		w.fail("a person cannot decide %s: %v", id, err)
+		return
+	}
+	w.note("%s chose %s by a clock that is %v ahead: it is %s now", v.who, v.choice, v.ahead, d.State)
+}
+
+// executor is one more executor, of which the hint was doubled, with a clock that is off.
+func (w *World) executor(id ledger.ID, ahead time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), functionTimeout)
+	defer cancel()
+	if err := w.rig.gateway(w, ahead).Execute(ctx, id); err != nil {
+		w.note("another executor, %v ahead: %v", ahead, err) // that the call is somebody else's is what it is told
+	}
 }
 
 // choose draws what a person says about a doubt.

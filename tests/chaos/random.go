@@ -3,10 +3,11 @@ package chaos
 import (
 	"fmt"
 	"math/rand/v2"
-	"sync"
+	"strings"
 	"time"
 
 	"github.com/countersign-mcp/countersign/internal/gateway"
+	"github.com/countersign-mcp/countersign/internal/ledger"
 )
 
 // script is a run that a seed has chosen.
@@ -16,28 +17,37 @@ type script struct {
 	size      string
 	clients   int
 	approvers []vote
-	sweeps    []late // gateways with skewed clocks, at some moment
+	sweeps    []late // by skewed clocks
 	awaits    []late
-	settles   int // how many people look for doubts meanwhile
-	expires   int // runs of the real sweep, to which everything is due
+	settles   []late // people who look for doubts meanwhile
+	executors []late // executors that a doubled hint brings, with clocks of their own
+	expires   int    // runs of the real sweep, to which everything is due
 }
 
 // vote is one person's decision.
 type vote struct {
 	who    string
 	choice gateway.Choice
-	after  time.Duration
+	after  int           // turns of others
+	ahead  time.Duration // of the clock of the function that serves the person; 0: the real one, over its page
 }
 
-// late is something that happens a little later, by a clock that is ahead.
+// late is something that happens after so many turns of others, by a clock that is ahead, or behind.
 type late struct {
-	after, ahead time.Duration
+	after int
+	ahead time.Duration
 }
 
 // tools are the ways in which a random call can be gated and repeated; the first ones matter most.
 func tools() []string {
-	return []string{"free__send", "free__send", "pay__send", "pay__send", "pay__send", "once__send", "idem__send", "idempay__send", "slow__send"}
+	return []string{
+		"free__send", "free__send", "free__send", "pay__send", "pay__send", "pay__send", "pay__send", "once__send", "idem__send", "idempay__send", "slow__send",
+		"effect__send", "effectpay__send", "checked__send", "checkedpay__send", "reads__look",
+	}
 }
+
+// skews are how far a clock that is wrong is off; those that do not count seconds are sweeps that come late.
+func skews() []time.Duration { return []time.Duration{-4 * time.Second, 0, 4 * time.Second} }
 
 // write derives a script and a plan from a seed.
 func write(seed uint64) (script, Plan) {
@@ -55,21 +65,30 @@ func write(seed uint64) (script, Plan) {
 	if s.gated() {
 		span = 26
 		for _, who := range []string{"ana", "bo", "cy"}[:pick(4)] {
-			v := vote{who: who, choice: gateway.Approve, after: time.Duration(pick(10)) * time.Millisecond}
+			v := vote{who: who, choice: gateway.Approve, after: pick(10)}
 			if pick(4) == 0 {
 				v.choice = gateway.Decline
+			}
+			if pick(4) == 0 {
+				v.ahead = skews()[pick(3)]
 			}
 			s.approvers = append(s.approvers, v)
 		}
 	}
-	skews := []time.Duration{-4 * time.Second, 0, 4 * time.Second, 2 * time.Minute, 10 * time.Minute, 2 * time.Hour, 8 * 24 * time.Hour}
+	ahead := append(skews(), 2*time.Minute, 10*time.Minute, 2*time.Hour, 8*24*time.Hour)
 	for range pick(3) {
-		s.sweeps = append(s.sweeps, late{time.Duration(pick(40)) * time.Millisecond, skews[pick(len(skews))]})
+		s.sweeps = append(s.sweeps, late{pick(25), ahead[pick(len(ahead))]})
 	}
 	for range pick(3) {
-		s.awaits = append(s.awaits, late{after: time.Duration(pick(40)) * time.Millisecond})
+		s.awaits = append(s.awaits, late{after: pick(25)})
 	}
-	s.settles, s.expires = pick(3), pick(2)
+	for range pick(3) {
+		s.settles = append(s.settles, late{pick(40), skews()[pick(3)]})
+	}
+	if pick(3) == 0 {
+		s.executors = append(s.executors, late{pick(20), skews()[pick(3)]})
+	}
+	s.expires = pick(2)
 
 	plan := Plan{}
 	actions := Actions()
@@ -86,64 +105,73 @@ func write(seed uint64) (script, Plan) {
 }
 
 func (s script) gated() bool {
-	return s.tool == "pay__send" || s.tool == "once__send" || s.tool == "idempay__send"
+	return s.tool == "once__send" || strings.Contains(s.tool, "pay__")
+}
+
+// apart reports whether each client's call is a call of its own, which nobody may repeat.
+func (s script) apart() bool {
+	return s.key == "" && !s.gated() && s.tool != "effect__send" && s.tool != "slow__send"
 }
 
 // play runs a script: two clients at once, then people, sweeps and more clients at once.
 func (w *World) play(s script) {
+	w.mu.Lock()
 	w.together, w.lossy = true, true
-	var all sync.WaitGroup
+	w.mu.Unlock()
+	all := w.group()
 	for n := range s.clients {
-		all.Go(func() {
-			who := fmt.Sprintf("client %d", n+1)
-			if s.key == "" && !s.gated() {
-				w.call(who, s.tool, w.args(s.size), "") // nobody repeats it: that would be another call
+		who := fmt.Sprintf("client %d", n+1)
+		all.spawn(who, func() {
+			if s.apart() {
+				w.call(who, s.tool, w.args(s.size), "")
 				return
 			}
 			w.insist(who, s.tool, w.args(s.size), s.key)
 		})
 	}
 	if s.gated() {
-		all.Wait() // people decide what is there
+		all.wait() // people decide what is there
+	}
+	soon := func(name string, after int, do func()) {
+		all.spawn(name, func() {
+			w.linger(after)
+			do()
+		})
 	}
 	for _, inv := range w.rows() {
-		id := inv.Key.ID()
 		for _, v := range s.approvers {
-			all.Go(func() {
-				time.Sleep(v.after)
-				w.decide(id, v.who, v.choice)
+			soon(v.who, v.after, func() {
+				if v.ahead != 0 {
+					w.command(inv.Key.ID(), v)
+					return
+				}
+				w.decide(inv.Key.ID(), v.who, v.choice)
 			})
 		}
 	}
-	for _, l := range s.sweeps {
-		all.Go(func() {
-			time.Sleep(l.after)
-			w.sweep(l.ahead)
-		})
-	}
-	for range s.settles {
-		all.Go(func() {
-			time.Sleep(time.Duration(5+w.draw(60)) * time.Millisecond)
+	each := func(do func(ledger.Invocation)) func() {
+		return func() {
 			for _, inv := range w.rows() {
-				w.settle(inv.Key.ID(), w.choose(), 0)
+				do(inv)
 			}
-		})
+		}
+	}
+	for _, l := range s.sweeps {
+		soon("a sweep", l.after, func() { w.sweep(l.ahead) })
+	}
+	for _, l := range s.settles {
+		soon("who settles", l.after, each(func(inv ledger.Invocation) { w.settle(inv.Key.ID(), w.choose(), l.ahead) }))
 	}
 	for _, l := range s.awaits {
-		all.Go(func() {
-			time.Sleep(l.after)
-			for _, inv := range w.rows() {
-				w.await("an awaiting caller", inv.Key.ID())
-			}
-		})
+		soon("who awaits", l.after, each(func(inv ledger.Invocation) { w.await("an awaiting caller", inv.Key.ID()) }))
+	}
+	for _, l := range s.executors {
+		soon("another executor", l.after, each(func(inv ledger.Invocation) { w.executor(inv.Key.ID(), l.ahead) }))
 	}
 	for range s.expires {
-		all.Go(func() {
-			time.Sleep(time.Duration(w.draw(30)) * time.Millisecond)
-			w.expire()
-		})
+		soon("the schedule", w.draw(20), w.expire)
 	}
-	all.Wait()
+	all.wait()
 	if s.key != "" && w.draw(2) == 0 {
 		w.call("a client with the same key", s.tool, w.args(s.size), s.key)
 	}

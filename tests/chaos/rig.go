@@ -2,12 +2,15 @@ package chaos
 
 import (
 	"context"
-	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -71,6 +74,9 @@ type Rig struct {
 	principals       *identity.Clients
 	upstream         *upstream.Client
 
+	lanes                   []*lane
+	plainLanes, secureLanes chan *lane // those that no run has
+
 	names     atomic.Int64
 	sandboxes sync.Map // name -> *sandbox
 	worlds    sync.Map // run -> *World
@@ -90,10 +96,10 @@ func NewRig(ctx context.Context, c Config) (_ *Rig, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Log == nil {
-		c.Log = io.Discard
+	r := &Rig{ctx: context.WithoutCancel(ctx), free: map[string][]*sandbox{}, approvers: []string{"ana", "bo", "cy"}, starter: newStarter()}
+	if c.Log != nil {
+		r.log = &shared{w: c.Log}
 	}
-	r := &Rig{ctx: context.WithoutCancel(ctx), log: &shared{w: c.Log}, free: map[string][]*sandbox{}, approvers: []string{"ana", "bo", "cy"}, starter: newStarter()}
 	if r.dir, err = os.MkdirTemp("", "countersign-chaos-"); err != nil {
 		return nil, err
 	}
@@ -122,28 +128,41 @@ func (r *Rig) listen() error {
 		return err
 	}
 	r.addr = l.Addr().String()
-	r.server = &http.Server{Handler: http.HandlerFunc(r.serve), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
+	r.server = &http.Server{Handler: http.HandlerFunc(r.serve), ReadHeaderTimeout: 10 * time.Second, ErrorLog: quietLog()}
 	go func() { _ = r.server.Serve(l) }() // ends with ErrServerClosed
 	if r.base, err = localaws.Open(localaws.Config{}); err != nil {
 		return err
 	}
 	r.remote, err = upstreamtest.New(upstreamtest.Options{
 		Era: upstreamtest.Modern, Token: credential, Intercept: r.serveCall,
-		Tools: []upstreamtest.Tool{{Name: "send", Input: json.RawMessage(`{"type":"object","properties":{"run":{"type":"string"}},"required":["run"]}`)}},
+		Tools: []upstreamtest.Tool{{Name: toolSend, Input: json.RawMessage(toolSchema)}, {Name: toolLook, Input: json.RawMessage(toolSchema)}},
 	})
 	if err != nil {
 		return err
 	}
-	r.app = app.Config{Stage: stage, Table: tableName, AWS: direct(r.base), Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	if err := r.openLanes(); err != nil {
+		return err
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(r.lanes[len(r.lanes)-1].server.Certificate())
+	silent := slog.New(slog.DiscardHandler)
+	r.upstream = upstream.New(upstream.Config{Log: silent, TLS: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}})
+	r.app = app.Config{
+		Stage: stage, Table: tableName, AWS: direct(r.base), Now: time.Now, Log: silent,
+		Upstream: func(conn.Connection) gateway.Upstream { return r.upstream },
+	}
 	return nil
 }
 
+func quietLog() *log.Logger { return slog.NewLogLogger(slog.DiscardHandler, 0) }
+
 // seed stores what a deployment has before its first call.
 func (r *Rig) seed(ctx context.Context) error {
-	if _, err := app.InitKeys(ctx, r.app, rand.Reader); err != nil {
+	random := rand.NewChaCha8([32]byte{}) // ids derive from these: a run that is played again has the same ones
+	if _, err := app.InitKeys(ctx, r.app, random); err != nil {
 		return err
 	}
-	id, token, hash, err := identity.NewToken(rand.Reader)
+	id, token, hash, err := identity.NewToken(random)
 	if err != nil {
 		return err
 	}
@@ -153,9 +172,11 @@ func (r *Rig) seed(ctx context.Context) error {
 		return err
 	}
 	client := ssm.NewFromConfig(r.app.AWS)
-	for path, value := range map[string]string{
-		"clients/" + id: string(record), "credentials/remote/token": credential, "vars/REMOTE": r.remote.URL(),
-	} {
+	values := map[string]string{"clients/" + id: string(record), "credentials/remote/token": credential, "vars/REMOTE": r.remote.URL()}
+	for _, l := range r.lanes {
+		values["vars/"+l.variable] = l.url()
+	}
+	for path, value := range values {
 		if err := app.PutParameter(ctx, client, r.app.Prefix()+"/"+path, value, types.ParameterTypeSecureString, true); err != nil {
 			return err
 		}
@@ -164,16 +185,31 @@ func (r *Rig) seed(ctx context.Context) error {
 }
 
 // connectionFiles are the ways in which a call can be gated and repeated.
-func connectionFiles() map[string]string {
-	head := "url: ${REMOTE}\nauth: {type: bearer, credential: remote.token}\ntools: [send]\n"
-	return map[string]string{
-		"free":    head + "approval: never\n",
-		"pay":     head + "approval: always\n",
-		"once":    head + "approval: once\n",
-		"idem":    head + "approval: never\neffect: idempotent\nidempotency: {header: Idempotency-Key}\n",
-		"idempay": head + "approval: always\neffect: idempotent\n",
-		"slow":    head + "approval: never\ntimeout: 90s\n",
+func (r *Rig) connectionFiles() map[string]string {
+	server := func(variable string) string {
+		return "url: ${" + variable + "}\nauth: {type: bearer, credential: remote.token}\n"
 	}
+	head := server("REMOTE")
+	send := head + "tools: [send]\n"
+	both := head + "tools: [send, look]\nread_only: [look]\nverify_with: {send: {tool: look, arguments: {run: param.run}}}\n"
+	files := map[string]string{
+		"free":       send + "approval: never\n",
+		"pay":        send + "approval: always\n",
+		"once":       send + "approval: once\n",
+		"idem":       send + "approval: never\neffect: idempotent\nidempotency: {header: Idempotency-Key}\n",
+		"idempay":    send + "approval: always\neffect: idempotent\n",
+		"slow":       send + "approval: never\ntimeout: 90s\n",
+		"effect":     send + "approval: never\ndedupe_key: {send: [param.run]}\n",
+		"effectpay":  send + "approval: always\ndedupe_key: {send: [param.run]}\n",
+		"checked":    both + "approval: never\n",
+		"checkedpay": both + "approval: always\n",
+		"reads":      head + "tools: [look]\nread_only: [look]\napproval: once\n",
+	}
+	for _, l := range r.lanes {
+		files[l.name] = server(l.variable) + "tools: [send]\napproval: never\n"
+		files[l.name+"pay"] = server(l.variable) + "tools: [send]\napproval: always\n"
+	}
+	return files
 }
 
 // deploy lays out the bundle that a deploy puts beside each binary, and the same for the gateway of tomorrow in this process.
@@ -181,7 +217,7 @@ func (r *Rig) deploy(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Join(r.bundle, app.ConnectionsDir), 0o700); err != nil {
 		return err
 	}
-	for name, text := range connectionFiles() {
+	for name, text := range r.connectionFiles() {
 		if err := os.WriteFile(filepath.Join(r.bundle, app.ConnectionsDir, name+".yml"), []byte(text), 0o600); err != nil {
 			return err
 		}
@@ -210,7 +246,6 @@ func (r *Rig) deploy(ctx context.Context) error {
 	source := ssmsecret.New(ssmsecret.Config{Client: ssm.NewFromConfig(r.app.AWS), Prefix: r.app.Prefix(), Now: time.Now})
 	r.secrets = source
 	r.principals = identity.NewClients(source, time.Now, r.app.Log)
-	r.upstream = upstream.New(upstream.Config{Log: r.app.Log})
 	return os.WriteFile(filepath.Join(r.bundle, app.CatalogFile), raw, 0o600)
 }
 
@@ -226,6 +261,7 @@ func (r *Rig) Close() error {
 	if r.server != nil {
 		failed = append(failed, r.server.Close())
 	}
+	r.closeLanes()
 	if r.remote != nil {
 		r.remote.Close()
 	}
@@ -260,11 +296,12 @@ func (r *Rig) invoke(inv *invocation, fn string) outcome {
 			<-s.dead
 			return outcome{failure: "the function died"}
 		}
-		inv.deadline = time.Now().Add(functionTimeout)
+		inv.deadline = time.Now().Add(inv.timeout)
 	} else {
 		s.thaw()
 	}
 	out := s.run(inv)
+	s.output.read()
 	select {
 	case <-s.polled:
 		s.freeze()
@@ -303,9 +340,9 @@ func (r *Rig) idle(inv *invocation, fn string) *sandbox {
 	}
 }
 
-// kill is a planned death.
-func (r *Rig) kill(s *sandbox) {
-	r.stats.kills.Add(1)
+// killFor is a planned death, in inv's run.
+func (r *Rig) killFor(inv *invocation, s *sandbox) {
+	inv.world.kills.Add(1)
 	s.kill()
 }
 

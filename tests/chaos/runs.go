@@ -2,7 +2,9 @@ package chaos
 
 import (
 	"fmt"
+	"strings"
 	"sync"
+	"time"
 )
 
 // Run makes one run and judges it.
@@ -12,6 +14,7 @@ func (r *Rig) Run(c Case) Result {
 		return Result{Case: c, Violations: []string{"the run could not begin: " + err.Error()}}
 	}
 	defer w.close()
+	flow := c.Flow
 	if c.Flow != "" {
 		f, ok := flowNamed(c.Flow)
 		if !ok {
@@ -23,16 +26,21 @@ func (r *Rig) Run(c Case) Result {
 		s, plan := write(c.Seed)
 		w.plan = plan
 		w.note("%+v with %s", s, plan)
+		name, _, _ := strings.Cut(s.tool, "__")
+		flow = "random " + name
 		w.play(s)
 	}
 	w.settleAll()
 	w.disturb()
-	return w.judge()
+	res := w.judge()
+	res.Flow = flow
+	return res
 }
 
 // RunAll makes runs, several at once, and reports. each sees every result, one at a time; it may add violations, and ends
 // it all by returning false.
 func (r *Rig) RunAll(cases []Case, parallel int, each func(*Result) bool) Report {
+	began := time.Now()
 	var report Report
 	var mu sync.Mutex
 	next := make(chan Case)
@@ -62,7 +70,8 @@ func (r *Rig) RunAll(cases []Case, parallel int, each func(*Result) bool) Report
 	}
 	close(next)
 	all.Wait()
-	r.totals(&report)
+	r.strays(&report)
+	report.Time = time.Since(began)
 	return report
 }
 

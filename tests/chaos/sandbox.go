@@ -24,6 +24,7 @@ type sandbox struct {
 	fn     string
 	name   string // first part of the path of all its requests
 	cmd    *exec.Cmd
+	output *output          // of the function that sends cards; nil of others
 	polled chan struct{}    // capacity 1: the runtime asks for an invoke
 	work   chan *invocation // unbuffered: one for it
 	alive  chan struct{}    // closed once it is started: its first request may be here before
@@ -31,13 +32,17 @@ type sandbox struct {
 
 	mu      sync.Mutex
 	current *invocation // what it works on; also while a fresh process of a cold run starts for it
-	doomed  bool        // about to be killed: nobody else may have it
+	last    string      // the id of what it worked on before
+	doomed  bool        // about to be killed
 }
 
 // invocation is one run of a function, in one world.
 type invocation struct {
 	world    *World
+	actor    *actor // in whose turns it goes
 	id       string
+	timeout  time.Duration
+	by       *sandbox // once it has begun
 	payload  []byte
 	deadline time.Time
 	reply    chan outcome // capacity 1
@@ -99,11 +104,12 @@ func (r *Rig) spawn(fn string, inv *invocation) (*sandbox, error) {
 		"AWS_LAMBDA_RUNTIME_API=" + r.addr + "/" + s.name, "_HANDLER=bootstrap", "LAMBDA_TASK_ROOT=" + r.bundle,
 		"AWS_LAMBDA_FUNCTION_NAME=" + r.app.FunctionName(fn), "AWS_LAMBDA_FUNCTION_VERSION=$LATEST", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=256",
 		"AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "TZ=:UTC",
-		"AWS_ENDPOINT_URL=http://" + r.addr + "/" + s.name, "COUNTERSIGN_STAGE=" + stage, "COUNTERSIGN_TABLE=" + tableName, "COUNTERSIGN_CONSOLE=json",
+		"AWS_ENDPOINT_URL=http://" + r.addr + "/" + s.name, "COUNTERSIGN_STAGE=" + stage, "COUNTERSIGN_TABLE=" + tableName, "COUNTERSIGN_CONSOLE=json", "SSL_CERT_FILE=" + r.roots(),
 		"GOMAXPROCS=1", // a quarter of a gigabyte buys less than one processor
 	}
-	s.cmd.Stdout, s.cmd.Stderr = &lines{each: r.card}, r.log
-	s.cmd.WaitDelay = time.Second
+	if err := s.redirect(); err != nil {
+		return nil, err
+	}
 	isolate(s.cmd)
 	r.sandboxes.Store(s.name, s)
 	if err := r.starter.start(s.cmd); err != nil {
@@ -115,6 +121,7 @@ func (r *Rig) spawn(fn string, inv *invocation) (*sandbox, error) {
 	go func() {
 		_ = s.cmd.Wait() // that it ended is all that matters
 		r.sandboxes.Delete(s.name)
+		s.output.last()
 		close(s.dead)
 	}()
 	return s, nil
@@ -127,20 +134,31 @@ func (s *sandbox) kill() {
 	<-s.dead
 }
 
-// killWith ends the process if it still works for inv, or for nobody: another world must not lose its function.
-func (s *sandbox) killWith(inv *invocation) {
-	<-s.alive
+// doom is the beginning of the end: nobody else gets the process, and nothing that it still sends arrives.
+func (s *sandbox) doom() {
 	s.mu.Lock()
-	mine := s.current == inv || s.current == nil
-	if mine {
-		s.doomed = true
-		_ = s.cmd.Process.Kill()
-	}
-	s.mu.Unlock()
-	if mine {
-		s.rig.stats.kills.Add(1)
-		<-s.dead
-	}
+	defer s.mu.Unlock()
+	s.doomed = true
+}
+
+func (s *sandbox) isDoomed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.doomed
+}
+
+// dieSoon lets the process have the answer that was written and kills it 0 to 3 ms later.
+func (s *sandbox) dieSoon(rw http.ResponseWriter, inv *invocation) {
+	_ = http.NewResponseController(rw).Flush() // the process may be dead
+	time.Sleep(time.Duration(inv.world.chance() * float64(3*time.Millisecond)))
+	s.rig.killFor(inv, s)
+}
+
+// previous is the id of the last invoke that ended here.
+func (s *sandbox) previous() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
 }
 
 func (s *sandbox) working() *invocation {
@@ -161,7 +179,7 @@ func (s *sandbox) take(inv *invocation) bool {
 	if s.doomed {
 		return false
 	}
-	s.current = inv
+	s.current, inv.by = inv, s
 	return true
 }
 
@@ -169,6 +187,9 @@ func (s *sandbox) take(inv *invocation) bool {
 func (s *sandbox) rest() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.current != nil {
+		s.last = s.current.id
+	}
 	s.current = nil
 }
 
@@ -195,7 +216,7 @@ func (s *sandbox) run(inv *invocation) outcome {
 			return outcome{failure: "the function died"}
 		}
 	case <-deadline.C:
-		s.kill()
+		s.rig.killFor(inv, s)
 		return outcome{failure: "timed out"}
 	}
 }
@@ -241,17 +262,25 @@ func (s *sandbox) serveAnswer(w http.ResponseWriter, r *http.Request, failed boo
 	if failed {
 		out = outcome{failure: "the function failed: " + errorMessage(body)}
 	}
-	switch a := inv.world.meet(Boundary{Kind: Answering, Who: s.fn, What: "answer"}); a {
+	action, waits := inv.world.meet(Boundary{Kind: Answering, Who: s.fn, What: "answer"}, s, inv, r.Context().Done())
+	if !waits {
+		return
+	}
+	switch action {
 	case KillBefore:
-		s.rig.kill(s)
+		s.rig.killFor(inv, s)
 		panic(http.ErrAbortHandler)
 	case KillAfter:
 		inv.finish(out)
-		s.rig.kill(s)
+		s.rig.killFor(inv, s)
 		panic(http.ErrAbortHandler)
 	case KillLater:
+		s.doom()
 		inv.finish(out)
-		inv.world.later(0, 3*time.Millisecond, func() { s.killWith(inv) })
+		w.Header().Set("Content-Length", "0")
+		w.WriteHeader(http.StatusAccepted)
+		s.dieSoon(w, inv)
+		return
 	case "":
 		inv.finish(out)
 	default: // whatever else happens to an answer, it does not arrive
@@ -266,31 +295,4 @@ func errorMessage(body []byte) string {
 		return "unreadable"
 	}
 	return e.ErrorMessage
-}
-
-// lines cuts what is written into lines.
-type lines struct {
-	rest []byte
-	each func(line []byte)
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.rest = append(l.rest, b...)
-	for {
-		i := indexByte(l.rest, '\n')
-		if i < 0 {
-			return len(b), nil
-		}
-		l.each(l.rest[:i])
-		l.rest = l.rest[i+1:]
-	}
-}
-
-func indexByte(b []byte, c byte) int {
-	for i := range b {
-		if b[i] == c {
-			return i
-		}
-	}
-	return -1
 }

@@ -61,6 +61,11 @@ func (w *World) settleAll() {
 			w.quiet()
 		}
 	}
+	w.judgeEnded()
+}
+
+// judgeEnded checks that nothing strands (K7).
+func (w *World) judgeEnded() {
 	for _, inv := range w.rows() {
 		if inv.State.Open() {
 			w.fail("K7: %s is still %s after %d rounds of sweeps and settlements", inv.Key.ID(), inv.State, rounds)
@@ -86,6 +91,11 @@ func (w *World) disturb() {
 	}
 	w.sweep(29 * 24 * time.Hour)
 	w.quiet()
+	w.judgeUnchanged(before)
+}
+
+// judgeUnchanged checks that rows which had ended are as they were (K4).
+func (w *World) judgeUnchanged(before []ledger.Invocation) {
 	after := map[ledger.ID]ledger.Invocation{}
 	for _, inv := range w.rows() {
 		after[inv.Key.ID()] = inv

@@ -1,15 +1,18 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"io"
 	"math/rand/v2"
+	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -42,10 +45,20 @@ type World struct {
 	told       []Told
 	notes      []string // what the run did, for people
 	failures   []string
-	swallowed  int // how many answers of the remote still get lost, beside the plan
+	invokes    int
+	timeout    time.Duration // of the mcp function
+	swallowed  int           // how many answers of the remote still get lost, beside the plan
+	ages       bool          // between an asynchronous invoke that fails and its repetition time goes by, as it does on Lambda
+	looks      []execution   // of the tool that only reads
+	active     map[*actor]*invocation
+	held       *hold
+	hang       hanging
+	lane       *lane
 
-	async   *gauge // asynchronous invokes
-	delayed *gauge // ghosts and late kills
+	turns   *turns
+	kills   atomic.Int64
+	async   gauge // asynchronous invokes
+	delayed gauge // late writes
 }
 
 // claim is a write that names its writer by a nonce.
@@ -72,24 +85,33 @@ func (r *Rig) newWorld(c Case) (*World, error) {
 	_, _ = io.WriteString(h, c.String())
 	seed := h.Sum64()
 	w := &World{
-		rig: r, c: c, run: fmt.Sprintf("run-%d", r.names.Add(1)), armed: true, plan: c.Plan,
-		rng: rand.New(rand.NewPCG(seed, 1)), owners: map[string]*claim{}, async: newGauge(), delayed: newGauge(),
+		rig: r, c: c, run: fmt.Sprintf("run-%016x", seed), armed: true, plan: c.Plan,
+		rng: rand.New(rand.NewPCG(seed, 1)), owners: map[string]*claim{}, active: map[*actor]*invocation{},
+		turns: newTurns(rand.New(rand.NewPCG(seed, 4)), &actor{"the run"}), timeout: functionTimeout,
 	}
 	var err error
 	if w.store, err = localaws.Open(localaws.Config{}); err != nil {
 		return nil, err
 	}
-	client := dynamodb.NewFromConfig(direct(w.store))
+	client := dynamodb.NewFromConfig(direct(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
+		w.linger(1) // what this process does, others may come between, too
+		w.store.ServeHTTP(rw, req)
+	})))
 	if err := dynamoledger.CreateTable(context.Background(), client, tableName); err != nil {
 		return nil, err
 	}
 	w.ledger = ledger.New(ledger.Config{Store: dynamoledger.New(dynamoledger.Config{Client: client, Table: tableName})})
-	r.worlds.Store(w.run, w)
-	return w, nil
+	for name, n := w.run, 2; ; n++ { // every id derives from the name, so the same case has the same ones each time that it is alone
+		if _, taken := r.worlds.LoadOrStore(w.run, w); !taken {
+			return w, nil
+		}
+		w.run = fmt.Sprintf("%s-%d", name, n)
+	}
 }
 
 func (w *World) close() {
 	w.rig.worlds.Delete(w.run)
+	w.giveBack()
 	for _, inv := range w.rows() {
 		w.rig.cards.Delete(string(inv.Key.ID()))
 	}
@@ -98,12 +120,17 @@ func (w *World) close() {
 	}
 }
 
-// meet counts a boundary and says what happens there.
-func (w *World) meet(b Boundary) Action {
+// meet counts a boundary of the world's run and says what happens there. It waits for the turn of the actor that invoked the
+// function, and reports false where the function does not wait for an answer any more.
+func (w *World) meet(b Boundary, s *sandbox, inv *invocation, gone <-chan struct{}) (Action, bool) {
+	s.output.read()
+	if !w.turns.pass(inv.actor, nil, gone) {
+		return "", false
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.armed {
-		return ""
+		return "", true
 	}
 	b.Action = w.plan[len(w.boundaries)]
 	if b.Kind == Remote && w.swallowed > 0 {
@@ -117,7 +144,7 @@ func (w *World) meet(b Boundary) Action {
 	if b.Action != "" {
 		w.rig.stats.fired(b.Kind, b.Action)
 	}
-	return b.Action
+	return b.Action, true
 }
 
 // swallow makes the next n answers of the remote get lost.
@@ -134,13 +161,15 @@ func (w *World) disarm() {
 	w.armed, w.lossy = false, false
 }
 
-// later does something between min and max from now. quiet waits for it.
-func (w *World) later(min, max time.Duration, do func()) {
-	d := min + time.Duration(w.chance()*float64(max-min))
+// haunt carries out a late write: some exchanges of anybody from now, when its writer has long been told that it failed, has tried
+// again, or has given up. quiet waits for it.
+func (w *World) haunt(act func()) {
+	n := 1 + w.draw(12)
 	w.delayed.add(1)
-	time.AfterFunc(d, func() {
+	w.spawn("a late write", func() {
 		defer w.delayed.add(-1)
-		do()
+		w.linger(n)
+		act()
 	})
 }
 
@@ -175,38 +204,45 @@ func (w *World) sender(owner string) (*sandbox, *invocation) {
 	return nil, nil
 }
 
-// execute is the remote acting. Each time it answers something else, so that a result is known to be of one execution.
-func (w *World) execute(id, owner, rpcID string, args json.RawMessage) answer {
-	w.mu.Lock()
-	n := len(w.executions) + 1
-	text := fmt.Sprintf("ran %s, execution %d", w.run, n)
-	if strings.Contains(string(args), `"large"`) {
-		text += " " + noise(n)
-	}
-	body := fmt.Sprintf(`{"content":[{"type":"text","text":%q}],"resultType":"complete"}`, text)
-	w.executions = append(w.executions, execution{ledger.ID(id), owner, body})
-	w.mu.Unlock()
-	w.rig.stats.executions.Add(1)
-	return answer{200, map[string][]string{"Content-Type": {"application/json"}}, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,"result":%s}`, rpcID, body)}
-}
-
-// noise is a text that no compression fits into a row.
-func noise(n int) string {
-	rng := rand.New(rand.NewPCG(uint64(n), 2))
-	b := make([]byte, 9000)
-	for i := range b {
-		b[i] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"[rng.IntN(64)]
-	}
-	return string(b)
-}
-
 // invoke runs a function for this world. The id is the platform's for the request.
 func (w *World) invoke(fn string, payload []byte) (outcome, string) {
-	inv := &invocation{
-		world: w, id: fmt.Sprintf("%s-%d", w.run, w.rig.names.Add(1)), payload: payload,
-		deadline: time.Now().Add(functionTimeout), reply: make(chan outcome, 1),
+	w.mu.Lock()
+	w.invokes++
+	id := fmt.Sprintf("%s-%d", w.run, w.invokes)
+	timeout := functionTimeout
+	if fn == "mcp" {
+		timeout = w.timeout
 	}
-	return w.rig.invoke(inv, fn), inv.id
+	w.mu.Unlock()
+	inv := &invocation{
+		world: w, actor: w.turns.current(), id: id, payload: payload, timeout: timeout, deadline: time.Now().Add(timeout), reply: make(chan outcome, 1),
+	}
+	w.working(inv.actor, inv)
+	out := w.rig.invoke(inv, fn)
+	w.working(inv.actor, nil)
+	w.turns.enter(inv.actor) // a process that died while it waited for its turn has none to give back
+	return out, id
+}
+
+func (w *World) working(a *actor, inv *invocation) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if inv == nil {
+		delete(w.active, a)
+		return
+	}
+	w.active[a] = inv
+}
+
+// asker is the function that works in the present turn; nil for the gateway of tomorrow.
+func (w *World) asker() (*sandbox, *invocation) {
+	a := w.turns.current()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if inv := w.active[a]; inv != nil {
+		return inv.by, inv
+	}
+	return nil, nil
 }
 
 // enqueue takes an asynchronous invoke.
@@ -223,30 +259,33 @@ func (w *World) enqueue(fn string, payload []byte) {
 			copies = 2
 		}
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	for range copies {
-		if w.together {
+		w.mu.Lock()
+		together := w.together
+		if !together {
+			w.queue = append(w.queue, event{fn, payload})
+		}
+		w.mu.Unlock()
+		if together {
 			w.async.add(1)
-			go func() {
+			w.spawn("an invoke of "+fn, func() {
 				defer w.async.add(-1)
 				w.deliver(event{fn, payload})
-			}()
-		} else {
-			w.queue = append(w.queue, event{fn, payload})
+			})
 		}
 	}
 }
 
 // deliver runs an asynchronous invoke, and twice more when it fails, as Lambda does.
 func (w *World) deliver(e event) {
-	for range 3 {
+	for n := range 3 {
 		out, _ := w.invoke(e.fn, e.payload)
 		if out.failure == "" {
 			return
 		}
 		w.note("%s failed: %s", e.fn, out.failure)
-		time.Sleep(20 * time.Millisecond)
+		w.elapse(n)
+		w.linger(3)
 	}
 }
 
@@ -256,8 +295,11 @@ func (w *World) drain() {
 		w.mu.Lock()
 		if len(w.queue) == 0 {
 			w.mu.Unlock()
-			w.async.wait()
-			return
+			if w.async.zero() {
+				return
+			}
+			w.until(w.async.zero)
+			continue
 		}
 		e := w.queue[0]
 		w.queue = w.queue[1:]
@@ -277,9 +319,9 @@ func (w *World) lose() {
 func (w *World) quiet() {
 	for {
 		w.drain()
-		w.delayed.wait()
+		w.until(w.delayed.zero)
 		w.mu.Lock()
-		still := len(w.queue) > 0
+		still := len(w.queue) > 0 || !w.async.zero()
 		w.mu.Unlock()
 		if !still {
 			return
@@ -316,28 +358,45 @@ func (w *World) hints(c *gateway.Config) {
 func (w *World) sweep(ahead time.Duration) {
 	ctx := context.Background()
 	g := w.rig.gateway(w, ahead)
-	for name, sweep := range map[string]func(context.Context) (gateway.SweepReport, error){"sweep": g.Sweep, "scan": g.Scan} {
-		if report, err := sweep(ctx); err != nil {
-			w.fail("%s %v ahead: %v (%+v)", name, ahead, err, report)
-		}
+	if report, err := g.Sweep(ctx); err != nil {
+		w.fail("sweep %v ahead: %v (%+v)", ahead, err, report)
+	}
+	if report, err := g.Scan(ctx); err != nil {
+		w.fail("scan %v ahead: %v (%+v)", ahead, err, report)
 	}
 }
 
-// rows reads every invocation, as it is.
+// rows reads every invocation, as it is, in the order in which they were made.
 func (w *World) rows() []ledger.Invocation {
 	var all []ledger.Invocation
 	for cursor := ""; ; {
-		items, next, err := w.ledger.Scan(context.Background(), cursor, 100)
+		rows, next, err := w.ledger.Scan(context.Background(), cursor, 100)
 		if err != nil {
 			w.fail("reading the rows: %v", err)
 			return all
 		}
-		all = append(all, items...)
+		for _, row := range rows {
+			if row.Err != nil {
+				w.fail("reading a row: %v", row.Err)
+			} else {
+				all = append(all, row.Invocation)
+			}
+		}
 		if next == "" {
+			slices.SortFunc(all, func(a, b ledger.Invocation) int {
+				return cmp.Or(cmp.Compare(born(a), born(b)), cmp.Compare(a.Key.Sort, b.Key.Sort))
+			})
 			return all
 		}
 		cursor = next
 	}
+}
+
+// born is the number of the invoke that made a row.
+func born(inv ledger.Invocation) int {
+	id := inv.Events[0].RequestID
+	n, _ := strconv.Atoi(id[strings.LastIndex(id, "-")+1:]) // 0 for one that a test made
+	return n
 }
 
 func (w *World) note(format string, args ...any) {
