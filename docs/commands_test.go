@@ -20,6 +20,8 @@ type commands struct {
 	dir string            // where it is run
 	env map[string]string // $TOKEN, $ID, $CODE, $LINK
 	at  string            // the endpoint that the pages call defaultEndpoint
+
+	flags []string // with which the gateway is started beside those that it always has
 }
 
 // defaultEndpoint is where `countersign dev` listens unless it is told otherwise; the scenario's gateway takes a free port.

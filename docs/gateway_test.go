@@ -53,7 +53,7 @@ func (r *running) printed() string {
 func (c *commands) start(t *testing.T) *running {
 	t.Helper()
 	r := &running{ended: make(chan struct{})}
-	r.cmd = exec.Command(c.bin, "dev", "--no-demo", "--port", "0", "--approve-port", "0", "--vars", "vars", "--clock", "clock")
+	r.cmd = exec.Command(c.bin, append([]string{"dev", "--no-demo", "--port", "0", "--approve-port", "0", "--vars", "vars", "--clock", "clock"}, c.flags...)...)
 	r.cmd.Dir, r.cmd.Env = c.dir, append(os.Environ(), "TZ=UTC")
 	r.cmd.Stdout, r.cmd.Stderr = r, &r.err
 	if err := r.cmd.Start(); err != nil {

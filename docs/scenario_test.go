@@ -60,6 +60,7 @@ func play(t *testing.T, c *commands, requests map[string]block) *scenario {
 	s.otherEnds()
 	s.doubts()
 	s.keysAndErrors()
+	s.searched()
 	s.changes()
 	return s
 }
@@ -266,6 +267,7 @@ func (s *scenario) approve(id string) {
 func (s *scenario) gatedCall() {
 	t, g := s.t, s.gateway
 	s.ask("list")
+	s.ask("other-cursor")
 	parked := s.ask("park")
 	var answer struct{ Result json.RawMessage }
 	s.must(json.Unmarshal([]byte(parked), &answer))

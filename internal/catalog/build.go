@@ -139,6 +139,9 @@ func join(conns []conn.Connection, parts []part) (*Catalog, error) {
 	if err := cat.index(); err != nil {
 		return nil, err
 	}
+	if err := cat.prepare(conns); err != nil {
+		return nil, err
+	}
 	return cat, nil
 }
 

@@ -59,7 +59,10 @@ type Catalog struct {
 	Tools    []*Tool           `json:"tools"`              // sorted by Name
 	LeftOut  map[string]string `json:"leftOut,omitempty"`  // optional connections that could not be reached, with the reason
 	Warnings []string          `json:"warnings,omitempty"` // what an operator should know and may leave as it is, sorted
+	Index    []byte            `json:"search,omitempty"`   // what Search looks in; nothing where no connection is searched
 	byName   map[string]*Tool
+
+	searching searching
 }
 
 // Find returns the tool served by exactly this name. A name is looked up whole: it is never split at the underscores.

@@ -29,8 +29,8 @@
 //	K7  validating converts no number: 9007199254740993 is not 9007199254740992.
 //	K8  no definition holds text that a model reads and a reviewer does not see; each problem names the character and its place.
 //
-// Its parts: schema (what a server may call an input schema), text (hidden characters), diff (what changed between two lists), lock (what
-// was reviewed).
+// Its parts: schema (what a server may call an input schema), search (which tools a question is about), text (hidden characters), diff
+// (what changed between two lists), lock (what was reviewed).
 //
-// What it leaves to others: reaching a server (upstream), who may see a tool (gateway), and how a list is paged (mcpserver).
+// What it leaves to others: reaching a server (upstream), who may see a tool and how a list is paged (gateway).
 package catalog

@@ -11,15 +11,23 @@ import (
 	"github.com/countersign-mcp/countersign/internal/gateway/plan"
 	"github.com/countersign-mcp/countersign/internal/identity"
 	"github.com/countersign-mcp/countersign/internal/ledger"
-	"github.com/countersign-mcp/countersign/internal/secret"
 )
 
 // Call answers one tools/call: with the remote's own result when it ran now, with a parked answer when a person must decide
 // first, with what is known of the earlier call when this one repeats it. An error is a *fault.Error and means that nothing
 // was sent, unless its code is InDoubt.
 func (g *Gateway) Call(ctx context.Context, p identity.Principal, r CallRequest) (Reply, error) {
-	if r.Tool == AwaitTool {
+	switch r.Tool {
+	case AwaitTool:
 		return g.awaitCall(ctx, p, r.Args)
+	case SearchTool:
+		return g.search(p, r)
+	case CallTool:
+		inner, err := g.inner(p, r)
+		if err != nil {
+			return Reply{}, err
+		}
+		r = inner
 	}
 	pl, err := g.plan(p, r)
 	if err != nil {
@@ -47,18 +55,26 @@ func (g *Gateway) Call(ctx context.Context, p identity.Principal, r CallRequest)
 func (g *Gateway) plan(p identity.Principal, r CallRequest) (plan.Plan, error) {
 	tool, ok := g.Catalog.Find(r.Tool)
 	if !ok {
-		return plan.Plan{}, fault.New(fault.NotFound, "unknown tool %q: tools/list names the tools that can be called", r.Tool)
+		return plan.Plan{}, unknownTool(r.Tool)
 	}
 	cn, deployed := g.conns[tool.Connection]
 	if !deployed {
 		return plan.Plan{}, fault.New(fault.NotFound, "unknown tool %q: its connection %q is not part of this deployment", r.Tool, tool.Connection)
 	}
-	return plan.Make(tool, cn, p, r, g.Now())
+	pl, err := plan.Make(tool, cn, p, r, g.Now())
+	if fault.CodeOf(err) == fault.Forbidden {
+		g.Log.Info("call refused", "tool", tool.Name, "principal", p.ID, "err", err) // what the caller is not told of a condition
+	}
+	return pl, err
 }
 
-// aim reads where the call would go and as whom.
+// aim reads where the call would go and as whom. Of the context it knows what the row will keep: what is not shown and bound is not sent.
 func (g *Gateway) aim(ctx context.Context, pl *plan.Plan) error {
-	resolved, err := pl.Conn.Resolve(ctx, g.Secrets, nil)
+	known, err := plan.Context(pl.Draft.Context)
+	if err != nil {
+		return &NotSent{Stage: "resolve", Reason: "what is known of this client cannot be read back", Err: err}
+	}
+	resolved, err := pl.Conn.Resolve(ctx, g.Secrets, known)
 	if err != nil {
 		return resolveError(err)
 	}
@@ -224,14 +240,4 @@ func notSentBy(err error) *NotSent {
 		return typed
 	}
 	return &NotSent{Stage: "dial", Reason: "the server could not be reached", Err: err}
-}
-
-// resolveError words a connection whose variables or credential could not be read. Only a missing one is shown by its path;
-// anything else that a store says stays in the log.
-func resolveError(err error) *NotSent {
-	reason := "its variables or credential could not be read now; the operator's log has the reason"
-	if errors.Is(err, secret.ErrNotFound) {
-		reason = err.Error()
-	}
-	return &NotSent{Stage: "resolve", Reason: reason, Err: err}
 }

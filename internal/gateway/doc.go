@@ -23,7 +23,8 @@
 //	G9  of the calls that bring about one effect, by the arguments that the operator says identify it, one runs: a later one is
 //	    sent only where every earlier one provably did not run.
 //
-// Its parts: plan (what a call would be), listing (the pages of tools/list), review (what a person is shown and decides), answer (what a caller is told).
+// Its parts: plan (what a call would be), listing (the pages of tools/list), finder (search_tools and
+// call_tool), review (what a person is shown and decides), answer (what a caller is told).
 //
 // It leaves to others: how rows are stored (ledger.Store), how a server is reached (Upstream), how a person is told (notify),
 // how a client is answered (mcpserver) and what a page looks like (web).

@@ -24,7 +24,11 @@ func (g *Gateway) create(ctx context.Context, pl plan.Plan, draft ledger.Invocat
 		}
 		return inv, fresh, err
 	case pl.Key != "":
-		return g.Ledger.Create(ctx, draft, kind, pl.Actor, g.Now(), lease)
+		inv, fresh, err = g.Ledger.Create(ctx, draft, kind, pl.Actor, g.Now(), lease)
+		if err == nil && !fresh && !pl.SentAlike(inv.Context) {
+			err = ledger.ErrKeyReused // the other call goes, or went, to another tenant or user
+		}
+		return inv, fresh, err
 	case kind == ledger.Start && draft.Gate != ledger.GateOnce:
 		return g.Ledger.Create(ctx, draft, kind, pl.Actor, g.Now(), lease) // under a key that nothing else has
 	}
@@ -54,7 +58,7 @@ func (g *Gateway) underKey(ctx context.Context, pl plan.Plan) (ledger.Invocation
 	}
 	draft := pl.Keyed(g.Keyer)
 	inv, err := g.Ledger.Get(ctx, draft.Key.ID(), true)
-	if err == nil && inv.ArgsDigest != draft.ArgsDigest {
+	if err == nil && (inv.ArgsDigest != draft.ArgsDigest || !pl.SentAlike(inv.Context)) {
 		return inv, ledger.ErrKeyReused
 	}
 	return inv, err

@@ -6,10 +6,9 @@ import (
 	"fmt"
 
 	"github.com/countersign-mcp/countersign/internal/catalog"
-	"github.com/countersign-mcp/countersign/internal/conn"
 	"github.com/countersign-mcp/countersign/internal/fault"
+	"github.com/countersign-mcp/countersign/internal/gateway/plan"
 	"github.com/countersign-mcp/countersign/internal/ledger"
-	"github.com/countersign-mcp/countersign/internal/secret"
 )
 
 // ErrBusy is returned by Execute when another executor holds a live lease on the call: come back when it has ended. On Lambda the
@@ -86,8 +85,15 @@ func (g *Gateway) recheck(ctx context.Context, inv ledger.Invocation, actor ledg
 			return a, &refusal{"", "the client list could not be read"}
 		}
 	}
-	var err error
-	if a.resolved, err = a.conn.Resolve(ctx, g.Secrets, nil); err != nil {
+	// What was known of the caller when the call was made is what goes out with it, hours later: it was approved with that.
+	known, err := plan.Context(inv.Context)
+	if err != nil {
+		return a, &refusal{ledger.NotExecuted, "the stored call is not the one that was approved"}
+	}
+	if offered, _ := a.conn.OffersTool(inv.UpstreamTool, known); !offered {
+		return a, &refusal{ledger.NotExecuted, fmt.Sprintf("the conditions of connection %s do not hold for what was known of the client when it made the call", inv.Connection)}
+	}
+	if a.resolved, err = a.conn.Resolve(ctx, g.Secrets, known); err != nil {
 		ns := resolveError(err)
 		g.Log.Warn("approved call cannot be resolved", "invocation", inv.Key.ID(), "err", err)
 		if transient(err) {
@@ -182,13 +188,6 @@ func lost(err error) error {
 		return ErrBusy
 	}
 	return nil
-}
-
-// transient reports whether a connection could not be resolved because a store did not answer: the value may be there. A call
-// that a person approved is not ended for that.
-func transient(err error) bool {
-	var r *conn.ResolveError
-	return errors.As(err, &r) && r.Err != nil && !errors.Is(err, secret.ErrNotFound)
 }
 
 type requestIDKey struct{}

@@ -36,12 +36,12 @@ type ListRequest struct {
 type ListPage = listing.Page
 
 // List returns a page of the definitions of the tools that p may call, each in the bytes rendered when the catalog was built, in a
-// stable order, with the built-in await tool last on the last page. An error is about the cursor, a *fault.Error with code Invalid.
+// stable order, with the built-in tools last on the last page. An error is about the cursor, a *fault.Error with code Invalid.
 func (g *Gateway) List(_ context.Context, p identity.Principal, r ListRequest) (ListPage, error) {
 	return g.lists.Page(listing.Audience{
 		Key:   g.audience(p),
-		Shows: func(t *catalog.Tool) bool { return g.visible(p, t) },
-		Own:   func() []json.RawMessage { return []json.RawMessage{json.RawMessage(awaitDefinition)} },
+		Shows: func(t *catalog.Tool) bool { return g.listed(p, t) },
+		Own:   func() []json.RawMessage { return g.builtIn(p) },
 	}, r.Cursor, r.Legacy)
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/countersign-mcp/countersign/internal/gateway/answer"
+	"github.com/countersign-mcp/countersign/internal/gateway/plan"
 	"github.com/countersign-mcp/countersign/internal/gateway/review"
 	"github.com/countersign-mcp/countersign/internal/ledger"
 	"github.com/countersign-mcp/countersign/internal/ledger/row"
@@ -68,7 +69,11 @@ func (g *Gateway) ask(ctx context.Context, inv ledger.Invocation, upstream strin
 	}
 	ctx, cancel := context.WithTimeout(ctx, verifyTime)
 	defer cancel()
-	resolved, err := cn.Resolve(ctx, g.Secrets, nil)
+	known, err := plan.Context(inv.Context) // it is asked as the one for whom the call was made
+	if err != nil {
+		return "", errors.New("what was known of the caller cannot be read any more")
+	}
+	resolved, err := cn.Resolve(ctx, g.Secrets, known)
 	if err != nil {
 		return "", errors.New(resolveError(err).Reason)
 	}

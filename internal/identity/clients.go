@@ -3,7 +3,6 @@ package identity
 import (
 	"context"
 	"crypto/subtle"
-	"encoding/json"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -13,18 +12,6 @@ import (
 	"github.com/countersign-mcp/countersign/internal/fault"
 	"github.com/countersign-mcp/countersign/internal/secret"
 )
-
-// Client is one configured caller, stored as JSON under "clients/<id>". It holds hashes, never tokens.
-type Client struct {
-	Name     string    `json:"name"`
-	SHA256   string    `json:"sha256"`             // hash of the current token
-	Next     string    `json:"next,omitempty"`     // hash of the token that replaces it, while rotating
-	Scopes   Scopes    `json:"scopes"`             // see Scopes
-	Approver string    `json:"approver,omitempty"` // the approver this client belongs to; may not decide its own calls
-	Created  time.Time `json:"created"`
-	Expires  time.Time `json:"expires,omitzero"`
-	Disabled bool      `json:"disabled,omitempty"`
-}
 
 const (
 	// refreshAfter is how long loaded clients are used; a revoked client is refused at the latest this much later.
@@ -100,7 +87,7 @@ func (c *Clients) Principal(ctx context.Context, id string) (Principal, error) {
 }
 
 func principal(id string, c Client) Principal {
-	return Principal{ID: "client:" + id, Name: c.Name, Proof: "client token", Scopes: c.Scopes, Approver: c.Approver}
+	return Principal{ID: "client:" + id, Name: c.Name, Proof: "client token", Scopes: c.Scopes, Context: c.Context, Approver: c.Approver}
 }
 
 // bearer returns the token of the one Authorization header; two headers, another scheme or a token with blanks are refused.
@@ -179,10 +166,10 @@ func (c *Clients) read(ctx context.Context) (map[string]Client, error) {
 	}
 	out := make(map[string]Client, len(raw))
 	for id, value := range raw {
-		var client Client
-		if err := json.Unmarshal([]byte(value.Reveal()), &client); err != nil {
-			// One unreadable record must not lock the others out; its client is refused (I1).
-			c.log.Error("client record is not JSON and is ignored", "client", id)
+		client, err := ParseClient([]byte(value.Reveal()))
+		if err != nil {
+			// One unusable record must not lock the others out; its client is refused (I1).
+			c.log.Error("client record is ignored", "client", id, "err", err)
 			continue
 		}
 		out[id] = client

@@ -12,6 +12,7 @@
 //	I3  the secret of a token is compared as SHA-256 in constant time, and an absent hash equals nothing.
 //	I4  one function, Scopes.Allows, filters lists and checks calls.
 //	I5  the acting user and the context come from verified facts, never from what a request says about itself.
+//	I6  a context is whole or its client is nobody: no fact of it is rounded, read in two ways, or left out for being unfit.
 //
 // Where the client records are kept is left to a secret.Lister; JWT and IAM callers have authorizers of their own.
 package identity

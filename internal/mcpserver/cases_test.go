@@ -40,6 +40,7 @@ type replay struct {
 		UpstreamCalls *int `json:"upstream_calls"`
 	}
 
+	file    string
 	gateway *memory
 	got     []*http.Response
 	bodies  []string
@@ -100,7 +101,7 @@ func runCase(t *testing.T, file string) replay {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var c replay
+	c := replay{file: file}
 	if err := json.Unmarshal(raw, &c); err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +304,9 @@ func namesTool(t *testing.T, c replay) {
 
 func sameList(t *testing.T, c replay) {
 	first, second := parse(t, c.bodies[0]).Result, parse(t, c.bodies[1]).Result
-	if !bytes.Equal(first, second) || len(first) == 0 {
-		t.Errorf("two lists:\n%s\n%s", first, second)
+	restarted := runCase(t, c.file)
+	third := parse(t, restarted.bodies[0]).Result
+	if !bytes.Equal(first, second) || !bytes.Equal(first, third) || len(first) == 0 {
+		t.Errorf("two lists, and one after a cold start:\n%s\n%s\n%s", first, second, third)
 	}
 }

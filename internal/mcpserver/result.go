@@ -7,6 +7,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/countersign-mcp/countersign/internal/gateway"
+	"github.com/countersign-mcp/countersign/internal/identity"
 	"github.com/countersign-mcp/countersign/internal/jsonx"
 	"github.com/countersign-mcp/countersign/internal/ledger"
 )
@@ -21,6 +22,25 @@ func (s *server) reply(e era, id json.RawMessage, r gateway.Reply) *answer {
 		return s.remoteError(e, id, r.Error)
 	}
 	return result(id, s.shape(e, r.Result))
+}
+
+// withoutStructure takes the structured content out of an answer of the gateway's own, where the tool is served with an output schema,
+// and marks it as an error. Such an answer ("in_doubt", or "running" to a second call with the same key) does not have the remote's
+// form, and validating clients throw it away with what it says: the TypeScript SDK 1.x also one with isError, all of them one without.
+// Its text says the same (M6).
+func (s *server) withoutStructure(p identity.Principal, tool string, r gateway.Reply) gateway.Reply {
+	if r.Status == gateway.StatusDone || len(r.Result) == 0 || s.Definition == nil {
+		return r
+	}
+	definition, ok := s.Definition(p, tool)
+	if !ok {
+		return r // a tool of our own: it has no output schema
+	}
+	if o, err := jsonx.ParseObjectWithin(definition, answerLimits); err != nil || absent(o, "outputSchema") {
+		return r
+	}
+	r.Result = edit(jsonx.Set(edit(jsonx.Remove(r.Result, "structuredContent")), "isError", json.RawMessage("true")))
+	return r
 }
 
 // shape makes a remote's result one that this client's revision can read. All bytes stay (M3) but for these edits:

@@ -43,8 +43,8 @@ type Config struct {
 	SessionKey []byte
 
 	// Definition returns the served definition of a tool that p may see, for checking the headers of x-mcp-header parameters
-	// (2026-07-28, Streamable HTTP, "Custom Headers from Tool Parameters"). Where it is nil those headers are ignored, which
-	// is right only if no served schema uses them.
+	// (2026-07-28, Streamable HTTP, "Custom Headers from Tool Parameters"), and for giving the gateway's own answers a form that fits
+	// beside an output schema. Where it is nil neither is done, which is right only if no served definition has one or the other.
 	Definition func(p identity.Principal, tool string) (json.RawMessage, bool)
 
 	// Origins are the web origins ("https://inspector.example.com") whose pages may call; none by default. A request without

@@ -43,7 +43,7 @@ func (s *server) call(ctx context.Context, r *http.Request, x *exchange, p ident
 		return s.failedCall(e, m.id, req.Tool, err)
 	}
 	x.tool = req.Tool
-	a := s.reply(e, m.id, reply)
+	a := s.reply(e, m.id, s.withoutStructure(p, req.Tool, reply))
 	if !s.fits(a.body) {
 		a = result(m.id, s.errorText(e, tooLong(len(a.body), reply.ID), nil))
 	}

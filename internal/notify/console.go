@@ -42,6 +42,13 @@ func (c *Console) Deliver(_ context.Context, card Card) error {
 	} else {
 		fmt.Fprintf(&b, "\n  parked     %s  waits for %s until %s\n", plain(v.Tool), plain(card.Approver), v.ExpiresAt.Local().Format(time.DateTime))
 	}
+	if card.Act != "settle" && v.ApprovalsNeed > 1 {
+		by := "nobody"
+		if len(v.ApprovedBy) > 0 {
+			by = plain(strings.Join(v.ApprovedBy, ", "))
+		}
+		fmt.Fprintf(&b, "  needs      %d different people; approved so far: %s\n", v.ApprovalsNeed, by)
+	}
 	fmt.Fprintf(&b, "  asked by   %s (%s)\n", plain(v.Requester), plain(v.Proof))
 	args := plain(shorten(string(v.Args), 200))
 	if v.ArgsDropped {

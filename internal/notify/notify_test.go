@@ -384,6 +384,14 @@ func TestConsoleCards(t *testing.T) {
 			t.Errorf("card = %q, want it to hold %q", text, want)
 		}
 	}
+	if strings.Contains(text, "different people") {
+		t.Errorf("one person is enough, and the card = %q", text)
+	}
+	out.Reset()
+	card.View.ApprovalsNeed, card.View.ApprovedBy = 2, []string{"bo\u202e"}
+	if err := notify.NewConsole(&out, false).Deliver(t.Context(), card); err != nil || !strings.Contains(out.String(), `needs      2 different people; approved so far: bo\u{202e}`) {
+		t.Errorf("card = %q, %v", out.String(), err)
+	}
 	out.Reset()
 	card.Act = "settle"
 	if err := notify.NewConsole(&out, false).Deliver(t.Context(), card); err != nil || !strings.Contains(out.String(), "in doubt") {

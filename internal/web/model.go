@@ -64,6 +64,7 @@ type payload struct {
 	Present bool
 	Root    node
 	Broken  bool // not readable as JSON: only the raw bytes are shown
+	Known   bool // of the requester: stored whole, and sent as far as headers carry it
 	Measure string
 	Raw     []visible.Segment
 }
@@ -215,6 +216,7 @@ func (m *page) describe(claims signurl.Claims, v gateway.View) []remark {
 		name string
 	}{{&m.Args, v.Args, "arguments"}, {&m.Context, v.Context, "context values"}, {&m.Meta, v.Meta, "request metadata"}} {
 		found, problem := part.into.read(part.data, part.name)
+		part.into.Known = part.into == &m.Context
 		remarks = append(remarks, found...)
 		if problem != "" {
 			m.Missing = append(m.Missing, problem)

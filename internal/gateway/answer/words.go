@@ -129,8 +129,11 @@ func notExecuted(inv ledger.Invocation) Reply {
 		a.Message = "A person attests that this call did not run."
 	case ledger.DefinitionChanged:
 		a.Message = "This call did not run: the tool changed after it was requested. Ask for the tools again and request it anew."
-	default:
+	case ledger.NotExecuted:
 		a.Message = "This call did not run: nothing was sent that the server could act on."
+	default: // of a newer version, or of nobody: that it did not run must not be guessed
+		a.Status = Unknown
+		a.Message = "This call has ended without a result, in a way that this version of the gateway does not know. Whether it ran is not known here. Do not repeat it blindly."
 	}
 	return ours(id, a.Status, true, a)
 }

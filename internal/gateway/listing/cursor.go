@@ -8,7 +8,7 @@ import (
 )
 
 // A cursor is base64url without padding of: one byte that is the form of what follows, the list's id, and the number of the page from
-// zero as four bytes. Nothing in it is secret, and it is not signed, because it chooses among the asker's own pages only (T4).
+// zero as four bytes. Nothing in it is secret, and it is not signed, because it chooses among the asker's own pages only (Q4).
 const (
 	cursorForm = 1
 	idSize     = 16
@@ -29,7 +29,7 @@ func (s *list) cursor(n int) string {
 	return encoding.EncodeToString(b[:])
 }
 
-// find returns the number of the page that a cursor leads to (T3).
+// find returns the number of the page that a cursor leads to (Q3).
 func (s *list) find(cursor string) (int, error) {
 	if cursor == "" {
 		return 0, nil

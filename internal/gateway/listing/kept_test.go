@@ -38,7 +38,7 @@ func count(tb testing.TB, l *listing.Lists, a listing.Audience, legacy bool, see
 	}
 }
 
-// T5: a list that was put together is answered without a look at its tools, at the same cost whatever the size of the catalog.
+// Q5: a list that was put together is answered without a look at its tools, at the same cost whatever the size of the catalog.
 func TestAKeptListCostsTheSameForEveryCatalog(t *testing.T) {
 	for _, legacy := range []bool{false, true} {
 		var allocations []float64
@@ -65,7 +65,7 @@ func TestAKeptListCostsTheSameForEveryCatalog(t *testing.T) {
 	}
 }
 
-// T5: audiences that see the same are given the same bytes, not equal ones.
+// Q5: audiences that see the same are given the same bytes, not equal ones.
 func TestEqualAudiencesShareTheBytes(t *testing.T) {
 	t.Parallel()
 	l := listing.New(tools(20, 10), listing.Limits{})
@@ -95,7 +95,7 @@ func TestWithoutAKeyNothingIsRemembered(t *testing.T) {
 	}
 }
 
-// T6: more lists than are kept, and more bytes: the ones asked for lately are kept, the others are put together anew, all are right.
+// Q6: more lists than are kept, and more bytes: the ones asked for lately are kept, the others are put together anew, all are right.
 func TestWhatIsKeptIsBounded(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -135,7 +135,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	}
 }
 
-// T6: keys without number lead to few lists, and each key's answer stays right.
+// Q6: keys without number lead to few lists, and each key's answer stays right.
 func TestManyAudiencesOfOneList(t *testing.T) {
 	t.Parallel()
 	l := listing.New(tools(3, 10), listing.Limits{})
@@ -199,7 +199,7 @@ func TestListsAreSafeForConcurrentUse(t *testing.T) {
 	wait.Wait()
 }
 
-// T7: a schema that the catalog admits and a request would not is read all the same.
+// Q7: a schema that the catalog admits and a request would not is read all the same.
 func TestADeepDefinitionHasALegacyForm(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat(`{"items":`, 66) + `{}` + strings.Repeat(`}`, 66)

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 
+	fastjson "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/countersign-mcp/countersign/internal/catalog"
 	"github.com/countersign-mcp/countersign/internal/jsonx"
 )
 
 // legacyOf returns the definitions that revisions before 2026-07-28 are shown in another form, by the tool's place; the others are
-// nil. Those revisions know output schemas that describe an object only, and their clients refuse the whole list for another (T7). It
+// nil. Those revisions know output schemas that describe an object only, and their clients refuse the whole list for another (Q7). It
 // is worked out once for a catalog, when the first legacy client asks.
 func legacyOf(tools []*catalog.Tool) []json.RawMessage {
 	differing := make([]json.RawMessage, len(tools))
@@ -19,19 +22,16 @@ func legacyOf(tools []*catalog.Tool) []json.RawMessage {
 	return differing
 }
 
-// admitted lifts the bounds that a definition had to keep when the catalog was built: the ones for requests are narrower.
-var admitted = jsonx.Limits{Bytes: -1, Depth: 1000, Tokens: -1, NumberLen: -1}
-
+// legacyForm returns nothing where the definition stays as it is.
 func legacyForm(definition json.RawMessage) json.RawMessage {
 	if !bytes.Contains(definition, []byte(`"outputSchema"`)) {
 		return nil
 	}
-	o, err := jsonx.ParseObjectWithin(definition, admitted)
-	if err != nil {
-		return nil // the catalog admitted it: there is no such definition
+	var of struct {
+		OutputSchema jsontext.Value `json:"outputSchema"`
 	}
-	output, ok := o.Get("outputSchema")
-	if !ok || describesObject(output) {
+	// The catalog admitted it, so it can be read; and nothing of it but this is looked at, because a first list waits for it.
+	if err := fastjson.Unmarshal(definition, &of); err != nil || of.OutputSchema == nil || describesObject(of.OutputSchema) {
 		return nil
 	}
 	without, err := jsonx.Remove(definition, "outputSchema")
@@ -41,12 +41,10 @@ func legacyForm(definition json.RawMessage) json.RawMessage {
 	return without
 }
 
-func describesObject(schema json.RawMessage) bool {
-	o, err := jsonx.ParseObjectWithin(schema, admitted)
-	if err != nil {
-		return false
+func describesObject(schema jsontext.Value) bool {
+	var of struct {
+		Type jsontext.Value `json:"type"`
 	}
-	kind, _ := o.Get("type")
 	var name string
-	return json.Unmarshal(kind, &name) == nil && name == "object"
+	return fastjson.Unmarshal(schema, &of) == nil && fastjson.Unmarshal(of.Type, &name) == nil && name == "object"
 }

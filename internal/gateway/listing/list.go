@@ -51,7 +51,7 @@ func (l *Lists) compose(shown []bool, own []json.RawMessage) *list {
 	var page []int
 	size := 2 // the brackets
 	add := func(place, n int) {
-		if len(page) > 0 && (len(page) == l.limits.Tools || size+n+1 > l.limits.Bytes) { // T2
+		if len(page) > 0 && (len(page) == l.limits.Tools || size+n+1 > l.limits.Bytes) { // Q2
 			made.members = append(made.members, page)
 			page, size = nil, 2
 		}
@@ -63,7 +63,7 @@ func (l *Lists) compose(shown []bool, own []json.RawMessage) *list {
 			add(i, len(l.tools[i].Served))
 		}
 	}
-	for i := range own { // T1: last
+	for i := range own { // Q1: last
 		add(-1-i, len(own[i]))
 	}
 	made.members = append(made.members, page) // of an empty list too: an empty page
@@ -71,7 +71,7 @@ func (l *Lists) compose(shown []bool, own []json.RawMessage) *list {
 	made.bytes = sizeOf(made.modern)
 	h := sha256.New()
 	for _, p := range made.modern {
-		field(h, p) // T3: every byte that is shown, and where the pages end
+		field(h, p) // Q3: every byte that is shown, and where the pages end
 	}
 	copy(made.id[:], h.Sum(nil))
 	return made

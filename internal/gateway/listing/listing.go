@@ -70,7 +70,7 @@ func New(tools []*catalog.Tool, limits Limits) *Lists {
 }
 
 // Page returns one page of what the audience is shown: the first where cursor is empty, else the one that the cursor leads to. With
-// legacy it has the form of the revisions before 2026-07-28 (T7). An error is a *fault.Error with code Invalid, about the cursor.
+// legacy it has the form of the revisions before 2026-07-28 (Q7). An error is a *fault.Error with code Invalid, about the cursor.
 func (l *Lists) Page(a Audience, cursor string, legacy bool) (Page, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,7 +82,7 @@ func (l *Lists) Page(a Audience, cursor string, legacy bool) (Page, error) {
 	return Page{Tools: l.pages(of, legacy)[n], Next: of.cursor(n + 1)}, nil
 }
 
-// of returns the list of an audience, put together before or now (T5).
+// of returns the list of an audience, put together before or now (Q5).
 func (l *Lists) of(a Audience) *list {
 	l.asked++
 	known, ok := l.audiences[a.Key]
@@ -108,7 +108,7 @@ func (l *Lists) choose(a Audience) *list {
 		l.keep(is, found)
 	}
 	if a.Key != "" {
-		if len(l.audiences) >= maxAudiences { // T6: they are found again by what they are shown
+		if len(l.audiences) >= maxAudiences { // Q6: they are found again by what they are shown
 			clear(l.audiences)
 		}
 		l.audiences[a.Key] = found
@@ -116,7 +116,7 @@ func (l *Lists) choose(a Audience) *list {
 	return found
 }
 
-// keep remembers a list, and forgets those that were not asked for the longest to make room (T6). One list is always kept, however
+// keep remembers a list, and forgets those that were not asked for the longest to make room (Q6). One list is always kept, however
 // large: its pages are asked for one after the other.
 func (l *Lists) keep(is choice, fresh *list) {
 	if len(l.lists) >= maxLists {

@@ -62,7 +62,7 @@ func follow(tb rapid.TB, l *listing.Lists, a listing.Audience, legacy bool) (pag
 	}
 }
 
-// T1, T2, T7: for any catalog, page size and audience, following the cursors gives what is shown, once and in order, within bounds.
+// Q1, Q2, Q7: for any catalog, page size and audience, following the cursors gives what is shown, once and in order, within bounds.
 func TestFollowingThePagesGivesEachToolOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -116,7 +116,7 @@ func TestFollowingThePagesGivesEachToolOnce(t *testing.T) {
 	})
 }
 
-// The pages of both eras end at the same tools, so that a cursor holds for both (T7).
+// The pages of both eras end at the same tools, so that a cursor holds for both (Q7).
 func TestACursorHoldsForBothEras(t *testing.T) {
 	t.Parallel()
 	l := listing.New(tools(50, 10), listing.Limits{Bytes: 1000})
@@ -146,7 +146,7 @@ func TestUsualCatalogsAreOnePage(t *testing.T) {
 	}
 }
 
-// T3, T4: what is not a cursor of this very list is refused, with the cure, and a refusal gives nothing out.
+// Q3, Q4: what is not a cursor of this very list is refused, with the cure, and a refusal gives nothing out.
 func TestOnlyItsOwnCursorsAreFollowed(t *testing.T) {
 	t.Parallel()
 	limits := listing.Limits{Tools: 10}
@@ -206,4 +206,37 @@ func TestOnlyItsOwnCursorsAreFollowed(t *testing.T) {
 	if _, err := l.Page(everything("k"), forged(2, same), false); err != nil {
 		t.Errorf("a forged cursor of the own list: %v, want its page, which the caller may see anyway", err)
 	}
+}
+
+// Q3, Q4: no text that a client makes up leads anywhere but to a page of its own list.
+func TestAnyTextAsACursor(t *testing.T) {
+	t.Parallel()
+	l := listing.New(tools(40, 10), listing.Limits{Tools: 10})
+	mine := map[string]bool{}
+	genuine := ""
+	for cursor := ""; ; {
+		page, err := l.Page(everything("k"), cursor, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mine[string(page.Tools)] = true
+		if cursor = page.Next; cursor == "" {
+			break
+		}
+		genuine = cursor
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		cursor := rapid.String().Draw(t, "text")
+		if rapid.Bool().Draw(t, "of a genuine one") {
+			b := []byte(genuine)
+			for range rapid.IntRange(1, 3).Draw(t, "changes") {
+				b[rapid.IntRange(0, len(b)-1).Draw(t, "at")] = rapid.Byte().Draw(t, "to")
+			}
+			cursor = string(b)
+		}
+		page, err := l.Page(everything("k"), cursor, false)
+		if err == nil && !mine[string(page.Tools)] || err != nil && (fault.CodeOf(err) != fault.Invalid || page.Tools != nil) {
+			t.Fatalf("cursor %q: %v and %s", cursor, err, page.Tools)
+		}
+	})
 }

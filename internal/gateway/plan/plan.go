@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/countersign-mcp/countersign/internal/catalog"
@@ -33,27 +34,41 @@ type Plan struct {
 	HandedOver bool   // it may take longer than a caller is held: where it needs nobody's decision, an executor runs it
 }
 
-// Visible reports whether p may see and call t. Lists and calls ask the same question here, so they cannot differ (P3).
+// Visible reports whether p may see and call t: whether its scopes allow it, and the conditions of the connection and of the tool hold
+// for its context. Lists, searches, calls and executors ask the same question here, so they cannot differ (P3). What of a condition
+// cannot be judged withholds the tool.
 func Visible(p identity.Principal, c conn.Connection, t *catalog.Tool) bool {
+	return withheld(p, c, t) == nil
+}
+
+// withheld says why p may not call t. A condition is not repeated: it may name roles that the caller should not learn of.
+func withheld(p identity.Principal, c conn.Connection, t *catalog.Tool) error {
 	if !p.Scopes.Allows(t.Connection, t.Upstream, c.ReadsOnly(t.Upstream)) {
-		return false
+		return fault.New(fault.Forbidden, "client %q may not call %s: it lacks the scope %s", p.Name, t.Name, identity.Needed(t.Connection)).
+			With("scope", identity.Needed(t.Connection))
 	}
-	offered, _ := c.OffersTool(t.Upstream, nil) // no principal has a context yet, so a condition over it withholds the tool
-	return offered
+	if offered, missing := c.OffersTool(t.Upstream, p.Context); !offered {
+		var unknown error // for the operator's log
+		if len(missing) > 0 {
+			unknown = errors.New("not known of it: " + strings.Join(missing, ", "))
+		}
+		return fault.Wrap(unknown, fault.Forbidden, "client %q may not call %s: a condition of connection %s does not hold for what is known of this client; its operator configures that",
+			p.Name, t.Name, t.Connection)
+	}
+	return nil
 }
 
 // Make checks what the caller may do, and its arguments. An error is a *fault.Error: nothing was parked or sent.
 func Make(tool *catalog.Tool, c conn.Connection, p identity.Principal, r Request, now time.Time) (Plan, error) {
-	if !Visible(p, c, tool) {
-		return Plan{}, fault.New(fault.Forbidden, "client %q may not call %s: it lacks the scope %s", p.Name, tool.Name, identity.Needed(tool.Connection)).
-			With("scope", identity.Needed(tool.Connection))
+	if err := withheld(p, c, tool); err != nil {
+		return Plan{}, err
 	}
 	args, err := arguments(tool, r.Args)
 	if err != nil {
 		return Plan{}, err
 	}
 	pl := Plan{Tool: tool, Conn: c, Key: r.IdempotencyKey, HandedOver: c.Timeout > MaxHeld}
-	decision := c.Gate(tool.Upstream, args, nil)
+	decision := c.Gate(tool.Upstream, args, p.Context)
 	gate := ledger.Gate(decision.Approval)
 	if pl.Reads = c.ReadsOnly(tool.Upstream) && gate == ledger.GateNever; pl.Reads {
 		pl.Key = "" // a read is a fresh one, whatever was read under this key before
@@ -72,12 +87,16 @@ func Make(tool *catalog.Tool, c conn.Connection, p identity.Principal, r Request
 	if err != nil {
 		return Plan{}, err
 	}
+	used, err := kept(c, tool.Upstream, p.Context)
+	if err != nil {
+		return Plan{}, err
+	}
 	pl.Draft = ledger.Invocation{
 		Effect: ledger.Effect(c.Effect), Gate: gate, CreatedAt: now,
 		Connection: c.Name, Tool: tool.Name, UpstreamTool: tool.Upstream,
 		Principal: p.ID, PrincipalName: p.Name, Proof: p.Proof, OwnApprover: p.Approver, ActingUser: p.ActingUser,
 		Session: r.Session, Channel: channel, Client: r.Client,
-		Args: args, ArgsDigest: jsonx.Digest(args), Fingerprint: fingerprint, Meta: meta,
+		Args: args, ArgsDigest: jsonx.Digest(args), Fingerprint: fingerprint, Context: used, Meta: meta,
 	}
 	if gate != ledger.GateNever {
 		pl.Draft.ExpiresAt, pl.Draft.ApprovalsNeeded = now.Add(c.ApprovalTTL), decision.Approvals
@@ -139,7 +158,8 @@ func unclean(tool *catalog.Tool, err error) error {
 func (pl *Plan) Resolve(to conn.Resolved, y ledger.Keyer) {
 	pl.Resolved, pl.Draft.UpstreamURL = to, to.URL
 	pl.Draft.DefinitionDigest = catalog.DefinitionDigest(pl.Tool, pl.Conn, to)
-	joining := y.Joining(pl.Draft.Principal, pl.Draft.ActingUser, pl.Draft.Tool, pl.Draft.Fingerprint)
+	// The context is part of what an identical call is (P4): an approval for one tenant never covers a call for another.
+	joining := y.Joining(pl.Draft.Principal, pl.Draft.ActingUser, pl.Draft.Tool, pl.Draft.Fingerprint+string(pl.Draft.Context))
 	pl.Twins = ledger.Meeting(joining)
 	if pl.Draft.Gate == ledger.GateOnce {
 		// Kept on the row, so that the approve function can write the grant without holding the key that derives it.
@@ -156,7 +176,7 @@ func (pl *Plan) Effects(y ledger.Keyer) string {
 	if pl.Effect == "" {
 		return ""
 	}
-	return y.Effects(pl.Draft.Principal, pl.Draft.ActingUser, pl.Draft.Tool, pl.Effect)
+	return y.Effects(pl.Draft.Principal, pl.Draft.ActingUser, pl.Draft.Tool, pl.Effect+pl.sent()) // P4
 }
 
 // Keyed returns the draft under the key that the client's own key derives.
