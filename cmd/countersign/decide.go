@@ -156,6 +156,9 @@ func (d *deployment) proof(ctx context.Context) (string, error) {
 func (u ui) outcome(v gateway.View, d gateway.Decided) error {
 	at, tool := d.At.Local().Format(time.DateTime), plain(v.Tool)
 	switch {
+	case d.Yours && v.State == d.State && d.State == ledger.Parked:
+		_, err := fmt.Fprintf(u.out, "%s: already %s by you (%s) at %s; still needed: %s\n", tool, word(d.Choice), d.By, at, count(d.Needed, "approval"))
+		return err
 	case d.Yours && v.State == d.State:
 		_, err := fmt.Fprintf(u.out, "%s: already %s by you (%s) at %s\n", tool, word(d.Choice), d.By, at)
 		return err

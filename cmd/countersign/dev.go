@@ -18,13 +18,14 @@ import (
 	"github.com/countersign-mcp/countersign/internal/catalog/lock"
 	"github.com/countersign-mcp/countersign/internal/conn"
 	"github.com/countersign-mcp/countersign/internal/dev"
+	"github.com/countersign-mcp/countersign/internal/identity"
 	"github.com/countersign-mcp/countersign/internal/localaws/wal"
 )
 
 func devCommand() command {
 	return command{
 		name: "dev", short: "run the whole gateway on this machine",
-		usage:   "[--port N] [--approve-port N] [--data DIR] [--connections DIR] [--settings FILE] [--vars FILE] [--no-demo] [--json] [--log] [--clock FILE]",
+		usage:   "[--port N] [--approve-port N] [--data DIR] [--connections DIR] [--settings FILE] [--vars FILE] [--context JSON] [--no-demo] [--json] [--log] [--clock FILE]",
 		example: "countersign dev",
 		long: `Runs the gateway on this machine with a local stand-in for AWS: the same functions as in a deployment, and a demo server with tools to try.
 It prints the endpoint, a client token, how to add it to a client, and the link to decide as each call parks. Everything it accepted is kept in
@@ -35,6 +36,7 @@ It prints the endpoint, a client token, how to add it to a client, and the link 
   --connections DIR the connection files, default connections; none is no error
   --settings FILE   the settings, default countersign.yml; without one the only approver is "you"
   --vars FILE       variables and credentials, one NAME=value or credentials/crm/token=value a line; keep it out of git
+  --context JSON    what is known of the client that dev makes, as conditions and headers read it: '{"tenant": "acme", "role": "admin"}'
   --no-demo         serve the connection files only
   --json            one JSON object a line: ready, and each card
   --log             the functions' logs on stderr
@@ -53,6 +55,7 @@ func runDev(ctx context.Context, u ui, args []string) error {
 	f.StringVar(&c.Bootstraps, "bootstraps", "", "")
 	connections := f.String("connections", "", "")
 	settings := f.String("settings", "", "")
+	known := f.String("context", "", "")
 	noDemo := f.Bool("no-demo", false, "")
 	clock := f.String("clock", "", "")
 	logs := f.Bool("log", false, "")
@@ -62,6 +65,11 @@ func runDev(ctx context.Context, u ui, args []string) error {
 	}
 	c.Demo = !*noDemo
 	var err error
+	if *known != "" {
+		if c.Context, err = identity.ParseContext([]byte(*known)); err != nil {
+			return usageError("--context: %v", err)
+		}
+	}
 	if c.Connections, err = optionalPath("connections", *connections, "connections"); err != nil {
 		return err
 	}

@@ -66,16 +66,25 @@ func runPending(ctx context.Context, u ui, args []string) error {
 		if v.State == ledger.Parked {
 			expires = v.ExpiresAt.Local().Format(time.DateTime)
 		}
+		state := string(v.State)
+		if v.State == ledger.Parked && v.ApprovalsNeed > 1 {
+			state = fmt.Sprintf("parked, %d of %d approved", len(v.ApprovedBy), v.ApprovalsNeed)
+		}
 		args := shorten(string(v.Args), 60)
 		if v.ArgsDropped {
 			args = "(too large to keep)"
 		}
-		rows = append(rows, []string{string(v.ID), string(v.State), v.Tool, v.Requester, age(time.Since(v.CreatedAt)), expires, v.ReviewCode(), args})
+		rows = append(rows, []string{string(v.ID), state, v.Tool, v.Requester, age(time.Since(v.CreatedAt)), expires, v.ReviewCode(), args})
 	}
 	if err := u.table(rows); err != nil {
 		return err
 	}
 	for _, v := range views {
+		if len(v.Context) > 0 { // a decision is for these values, too
+			if _, err := fmt.Fprintf(u.out, "%s: known of the requester: %s\n", v.ID, plain(string(v.Context))); err != nil {
+				return err
+			}
+		}
 		if err := u.verified(v); err != nil {
 			return err
 		}
@@ -107,15 +116,23 @@ func printPending(u ui, views []gateway.View) error {
 		Created   time.Time       `json:"created_at"`
 		Expires   time.Time       `json:"expires_at,omitzero"`
 		Code      string          `json:"review_code"`
+		Context   json.RawMessage `json:"context,omitempty"`
+		Needed    int             `json:"approvals_needed,omitempty"` // where more than one is
+		Approved  []string        `json:"approved_by,omitempty"`
 		SeenTwice int             `json:"seen_twice,omitempty"`
 		Verified  any             `json:"verified,omitempty"`
 	}
 	rows := make([]row, 0, len(views))
 	for _, v := range views {
-		rows = append(rows, row{v.ID, v.State, v.Tool, v.Requester, v.Args, v.CreatedAt, v.ExpiresAt, v.ReviewCode(), v.SeenTwice, nil})
-		if v.Verified != nil {
-			rows[len(rows)-1].Verified = v.Verified
+		r := row{ID: v.ID, State: v.State, Tool: v.Tool, Requester: v.Requester, Arguments: v.Args, Created: v.CreatedAt, Expires: v.ExpiresAt,
+			Code: v.ReviewCode(), Context: v.Context, Approved: v.ApprovedBy, SeenTwice: v.SeenTwice}
+		if v.ApprovalsNeed > 1 {
+			r.Needed = v.ApprovalsNeed
 		}
+		if v.Verified != nil {
+			r.Verified = v.Verified
+		}
+		rows = append(rows, r)
 	}
 	enc := json.NewEncoder(u.out)
 	enc.SetIndent("", "  ")

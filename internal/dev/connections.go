@@ -94,11 +94,18 @@ func (g *Gateway) ToolLines() []string {
 	for _, c := range g.app.Connections {
 		named[c.Name] = c
 	}
-	byConnection, waits := map[string][]string{}, map[string]int{}
+	byConnection, waits, withheld := map[string][]string{}, map[string]int{}, map[string]int{}
+	searched := false
 	for _, t := range g.Catalog.Tools {
+		c := named[t.Connection]
 		byConnection[t.Connection] = append(byConnection[t.Connection], t.Name)
-		if named[t.Connection].MayWait(t.Upstream) {
+		if c.MayWait(t.Upstream) {
 			waits[t.Connection]++
+		}
+		if offered, _ := c.OffersTool(t.Upstream, g.config.Context); !offered {
+			withheld[t.Connection]++
+		} else if c.Discoverable {
+			searched = true
 		}
 	}
 	var lines []string
@@ -114,9 +121,18 @@ func (g *Gateway) ToolLines() []string {
 		default:
 			line += fmt.Sprintf("  (%d of %d may wait for a person)", waits[name], len(tools))
 		}
+		if named[name].Discoverable {
+			line += "  (found with " + gateway.SearchTool + ")"
+		}
+		if n := withheld[name]; n > 0 {
+			line += fmt.Sprintf("  (%d withheld: conditions on what is known of this client)", n)
+		}
 		lines = append(lines, line)
 	}
 	sort.Strings(lines)
+	if searched {
+		lines = append(lines, gateway.SearchTool+", "+gateway.CallTool)
+	}
 	return append(lines, gateway.AwaitTool)
 }
 

@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"time"
 
@@ -35,13 +36,14 @@ import (
 
 // Config is what Start is asked for. The zero value of a port takes any free one.
 type Config struct {
-	Dir         string // the data folder; it is made when missing
-	Port        int    // of the MCP endpoint
-	ApprovePort int    // of the approval pages
-	Demo        bool   // serve the demo server and its two connections
-	Connections string // folder of connection files; empty: none
-	Settings    string // countersign.yml; empty: the only approver is "you"
-	Vars        string // file with variables and credentials, see readVars; empty: none
+	Dir         string         // the data folder; it is made when missing
+	Port        int            // of the MCP endpoint
+	ApprovePort int            // of the approval pages
+	Demo        bool           // serve the demo server and its two connections
+	Connections string         // folder of connection files; empty: none
+	Settings    string         // countersign.yml; empty: the only approver is "you"
+	Vars        string         // file with variables and credentials, see readVars; empty: none
+	Context     map[string]any // of the client "local", see identity.ParseContext; each start sets it anew
 	Now         func() time.Time
 	Clock       string    // file that Now reads its shift from, kept in State so that the operator's commands tell the same time; empty: none
 	Console     io.Writer // cards; for people, or one JSON object a line when ConsoleJSON is set
@@ -162,44 +164,59 @@ func (g *Gateway) put(ctx context.Context, path, value string) error {
 	return app.PutParameter(ctx, ssm.NewFromConfig(g.app.AWS), g.app.Prefix()+"/"+path, value, types.ParameterTypeSecureString, true)
 }
 
-// client makes the client "local" at the first start and remembers its token in the folder (D4).
+// client makes the client "local" at the first start and remembers its token in the folder (D4). Later starts keep both, and set what is
+// known of the client to what they were given.
 func (g *Gateway) client(ctx context.Context) error {
 	kept, err := readToken(g.config.Dir)
 	if err != nil {
 		return err
 	}
-	if known, err := g.knows(ctx, kept); err != nil {
+	id, record, err := g.knows(ctx, kept)
+	switch {
+	case err != nil:
 		return err
-	} else if known {
+	case id == "":
+		var token secret.Value
+		record = identity.Client{Name: "local", Scopes: identity.Scopes{"call:*"}, Created: g.config.Now().UTC()}
+		if id, token, record.SHA256, err = identity.NewToken(rand.Reader); err != nil {
+			return err
+		}
+		kept = token.Reveal()
+	case reflect.DeepEqual(record.Context, g.config.Context) || len(record.Context) == 0 && len(g.config.Context) == 0:
 		g.Token = secret.New(kept)
 		return nil
 	}
-	id, token, hash, err := identity.NewToken(rand.Reader)
+	record.Context = g.config.Context
+	text, err := json.Marshal(record)
 	if err != nil {
 		return err
 	}
-	record, err := json.Marshal(identity.Client{Name: "local", SHA256: hash, Scopes: identity.Scopes{"call:*"}, Created: g.config.Now().UTC()})
-	if err != nil {
+	if err := g.put(ctx, "clients/"+id, string(text)); err != nil {
 		return err
 	}
-	if err := g.put(ctx, "clients/"+id, string(record)); err != nil {
-		return err
-	}
-	g.Token = token
-	return writeFile(filepath.Join(g.config.Dir, "token"), []byte(token.Reveal()))
+	g.Token = secret.New(kept)
+	return writeFile(filepath.Join(g.config.Dir, "token"), []byte(kept))
 }
 
-// knows reports whether the stand-in has the client of a token: a folder whose data was deleted has not.
-func (g *Gateway) knows(ctx context.Context, token string) (bool, error) {
+// knows returns the client of a token and its id, which is empty where the stand-in has no such client: a folder whose data was deleted
+// has none.
+func (g *Gateway) knows(ctx context.Context, token string) (string, identity.Client, error) {
 	id, ok := identity.TokenID(token)
 	if !ok {
-		return false, nil
+		return "", identity.Client{}, nil
 	}
-	_, err := g.app.Secret(ctx, "clients/"+id)
+	raw, err := g.app.Secret(ctx, "clients/"+id)
 	if errors.Is(err, secret.ErrNotFound) {
-		return false, nil
+		return "", identity.Client{}, nil
 	}
-	return err == nil, err
+	if err != nil {
+		return "", identity.Client{}, err
+	}
+	record, err := identity.ParseClient([]byte(raw.Reveal()))
+	if err != nil {
+		return "", identity.Client{}, fmt.Errorf("the stored client of this folder's token: %w", err)
+	}
+	return id, record, nil
 }
 
 // serveFunctions builds the catalog and starts the functions.

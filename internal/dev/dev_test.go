@@ -258,6 +258,9 @@ func TestVariablesFile(t *testing.T) {
 		"a name with spaces":                     {"export A=canary\n", nil, ":1: expected NAME=value"},
 		"twice":                                  {"A=canary\nB=2\nA=canary\n", nil, ":3: A is given on line 1 already"},
 		"twice, by its path":                     {"A=1\nvars/A=canary\n", nil, ":2: vars/A is given on line 1 already"},
+		"a value in quotes":                      {"A=1\nB=\"canary\"\n", nil, ":2: the value of B stands in quotes"},
+		"a value in single quotes":               {"B='canary'\n", nil, ":1: the value of B stands in quotes"},
+		"a quote inside a value":                 {"A=x\"y\n", map[string]string{"vars/A": "x\"y"}, ""},
 		"a line without end":                     {"A=" + strings.Repeat("canary", 20_000), nil, "token too long"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 var varLine = regexp.MustCompile(`^([A-Za-z0-9_./-]+)=(.*)$`)
 
 // readVars reads the variables and credentials for a local run, one NAME=value a line: a path with a slash ("credentials/crm/mcp_token")
-// is stored as it is, a bare name (CRM_REGION) as a variable. Lines that are empty or begin with # are skipped. Errors name file and
-// line, never a value.
+// is stored as it is, a bare name (CRM_REGION) as a variable. Lines that are empty or begin with # are skipped. A value is
+// taken as it stands, and one in quotes is refused: they would arrive at a server. Errors name file and line, never a value.
 func readVars(file string) (map[string]string, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -29,6 +29,9 @@ func readVars(file string) (map[string]string, error) {
 		m := varLine.FindStringSubmatch(text)
 		if m == nil || m[2] == "" {
 			return nil, fmt.Errorf("%s:%d: expected NAME=value, such as CRM_REGION=eu or credentials/crm/mcp_token=SECRET", file, n)
+		}
+		if v := m[2]; len(v) > 1 && (v[0] == '"' || v[0] == '\'') && v[len(v)-1] == v[0] {
+			return nil, fmt.Errorf("%s:%d: the value of %s stands in quotes, which would be sent as part of it: write it without them", file, n, m[1])
 		}
 		path := m[1]
 		if !strings.Contains(path, "/") {
