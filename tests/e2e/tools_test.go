@@ -25,6 +25,7 @@ func TestToolsAsAClientSeesThem(t *testing.T) {
 		"crm":   "tools: [search, notes.add]\n",
 		"pay":   "approval: always\ntools: [send]\n",
 		"asked": "approval: once\ntools: [search]\n",
+		"found": "discoverable: true\ntools: [search]\n", // in no list: the gateway's own tools find it
 	}, remoteTools()...)
 	for _, era := range []struct {
 		name   string

@@ -28,6 +28,18 @@ async function connect() {
   return { client, version: client.getNegotiatedProtocolVersion() };
 }
 
+// everyTool reads all pages. Client 2.x does so itself when no cursor is given; then there is no nextCursor.
+async function everyTool(client) {
+  const tools = [];
+  let cursor;
+  do {
+    const page = await client.listTools(cursor === undefined ? undefined : { cursor });
+    tools.push(...page.tools);
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+  return tools;
+}
+
 const print = (value) => process.stdout.write(JSON.stringify(value) + "\n");
 const asError = (err) => ({ error: { code: err.code ?? null, message: String(err.message ?? err) } });
 
@@ -45,7 +57,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     const { method, name, arguments: args } = JSON.parse(line);
     switch (method) {
       case "list":
-        print({ result: await session.client.listTools() });
+        print({ result: { tools: await everyTool(session.client) } });
         break;
       case "call":
         print({ result: await session.client.callTool({ name, arguments: args }) });

@@ -31,8 +31,9 @@ type tool struct {
 
 // answer is what a client reports of one request: a result or an error of the protocol or of the client.
 type answer struct {
-	Result json.RawMessage `json:"result"`
-	Error  *clientError    `json:"error"`
+	Result         json.RawMessage `json:"result"`
+	Error          *clientError    `json:"error"`
+	SchemaFindings json.RawMessage `json:"schemaFindings"` // what the Inspector remarks with --strict
 }
 
 type clientError struct {

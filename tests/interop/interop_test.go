@@ -52,6 +52,8 @@ func TestInterop(t *testing.T) {
 		})
 	}
 	t.Run("stranger", p.stranger)
+	t.Run("shapes", p.shapes)
+	t.Run("output schema", p.outputSchema)
 
 	if !t.Failed() {
 		fmt.Printf("interop: %d checks passed\n", p.passed.Load())
