@@ -47,6 +47,14 @@ bench-search: ## tool search on LiveMCPBench's questions beside a plain BM25: re
 soak: ## 100,000 calls with 1 % faults: duplicates, doubts, rows, memory and the price of a sweep
 	go test -count=1 -v -timeout 120m -run TestSoak ./tests/bench -soak.calls=100000
 
+.PHONY: fuzz
+FUZZTIME ?= 5m
+fuzz: ## every fuzz target for five minutes each (FUZZTIME=10s for a look)
+	@grep -rnoE '^func Fuzz[A-Za-z0-9]+' --include='*_test.go' internal | while IFS=: read -r file _ target; do \
+	  echo "== $$(dirname "$$file") $${target#func }"; \
+	  go test -run '^$$' -fuzz "^$${target#func }$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "./$$(dirname "$$file")" || exit 1; \
+	done
+
 .PHONY: chaos
 chaos: ## the functions killed at every network boundary, and 1,000 random runs: never a call twice, never a guess
 	go run ./tests/chaos/run -singles -outages -random 1000
