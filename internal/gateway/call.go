@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -48,7 +49,26 @@ func (g *Gateway) Call(ctx context.Context, p identity.Principal, r CallRequest)
 			return g.runOrHandOver(ctx, pl)
 		}
 	}
+	if err := g.decidable(pl); err != nil {
+		return g.notSent(ctx, pl, err)
+	}
 	return g.open(ctx, pl, ledger.Park)
+}
+
+// decidable refuses a call for which there are fewer people than have to approve it, the one it is made for not counted (G2): it would
+// wait until it expires, and nobody would be told why.
+func (g *Gateway) decidable(pl plan.Plan) error {
+	needed, may := max(1, pl.Draft.ApprovalsNeeded), 0
+	for _, name := range g.Approvers(pl.Conn.Name) {
+		if pl.Draft.OwnApprover == "" || name != pl.Draft.OwnApprover {
+			may++
+		}
+	}
+	if may >= needed {
+		return nil
+	}
+	g.Log.Warn("a call that nobody could approve was refused", "tool", pl.Tool.Name, "principal", pl.Draft.Principal, "needed", needed, "may", may)
+	return &NotSent{Stage: "check", Reason: fmt.Sprintf("it needs the approval of %d, and besides the one it is made for only %d may decide it; name more approvers in countersign.yml or in the connection's file", needed, may)}
 }
 
 // plan finds the tool and what the call would be. It reads nothing.

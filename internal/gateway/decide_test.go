@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -52,6 +53,61 @@ func TestG2WhoMayDecide(t *testing.T) {
 				t.Errorf("state = %s, want it still parked", got)
 			}
 			w.execute()
+			w.wantSent(0)
+		})
+	}
+}
+
+// TestACallThatNobodyCanApprove: it is refused at once and not after a week; what was parked before the list shrank is still told.
+func TestACallThatNobodyCanApprove(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		approvers []string
+		needed    int
+		refused   string
+	}{
+		"nobody is an approver":                  {nil, 1, "the approval of 1, and besides the one it is made for only 0 may"},
+		"only the one it is made for":            {[]string{"alice"}, 1, "only 0 may"},
+		"one other":                              {[]string{"alice", "ana"}, 1, ""},
+		"two are needed and one is the one":      {[]string{"alice", "ana"}, 2, "the approval of 2, and besides the one it is made for only 1 may"},
+		"two are needed and there are two more":  {[]string{"alice", "ana", "bo"}, 2, ""},
+		"somebody else's call counts everybody":  {[]string{"carol", "ana"}, 2, ""},
+		"a rule that cannot be met by this list": {[]string{"ana", "bo"}, 3, "the approval of 3, and besides the one it is made for only 2 may"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			before := w.config.Connections
+			w.config.Connections = slices.Clone(before)
+			for i := range w.config.Connections {
+				w.config.Connections[i].Rules = []conn.ApprovalRule{{Tool: "*", Require: conn.Always, Approvals: row.needed}}
+			}
+			keyed := gateway.CallRequest{Tool: "pay__send", Args: []byte(big), IdempotencyKey: "k", Session: "s"}
+			parked, err := gateway.New(w.config).Call(t.Context(), w.alice, gateway.CallRequest{Tool: "pay__send", Args: []byte(big), IdempotencyKey: "earlier"})
+			if row.needed <= 2 { // with the list as it was
+				wantNone(t, err)
+				w.wantStatus(parked, gateway.StatusAwaiting)
+			}
+			w.config.Approvers = func(string) []string { return row.approvers }
+			g := gateway.New(w.config)
+			r, err := g.Call(t.Context(), w.alice, keyed)
+			if row.refused == "" {
+				wantNone(t, err)
+				w.wantStatus(r, gateway.StatusAwaiting)
+				return
+			}
+			wantCode(t, err, fault.Upstream)
+			if !strings.Contains(err.Error(), row.refused) || !strings.Contains(err.Error(), "countersign.yml") {
+				t.Errorf("error = %v, want one that says %q and the cure", err, row.refused)
+			}
+			if row.needed <= 2 {
+				keyed.IdempotencyKey = "earlier"
+				again, err := g.Call(t.Context(), w.alice, keyed)
+				wantNone(t, err)
+				if again.ID != parked.ID {
+					t.Errorf("the retry of an earlier call is told %s, want %s", again.ID, parked.ID)
+				}
+			}
 			w.wantSent(0)
 		})
 	}

@@ -261,3 +261,10 @@ func wantCode(t *testing.T, err error, want fault.Code) {
 		t.Errorf("err = %v (code %s), want code %s", err, fault.CodeOf(err), want)
 	}
 }
+
+func wantNone(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

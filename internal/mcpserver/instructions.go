@@ -9,5 +9,6 @@ const Instructions = `The tools here belong to remote servers and are named <con
 - Do not send a waiting call again: the gateway runs it itself, once, after the approval. You cannot approve it, and you have no link to approve it with.
 - {"denied": reason} is a person's answer. Do not send the same call again in other words; tell the user the reason.
 - in_doubt means that the call may have run and nobody knows. Never repeat it by yourself; a person settles it, and countersign_await_decision tells how.
+- When search_tools is listed, there are more tools than the list shows: describe to it what you want to do, and call what it finds with call_tool. The same rules hold for them.
 - A client that may repeat a request sets _meta["countersign/idempotency-key"]: the same key with the same arguments is the same call.
 - When a call fails, _meta["countersign/errors"] says per connection whether it was not sent, refused, or is in doubt.`
