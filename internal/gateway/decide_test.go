@@ -113,6 +113,25 @@ func TestACallThatNobodyCanApprove(t *testing.T) {
 	}
 }
 
+// TestOnceDoesNotOutliveItsRule: an approval that one person gave is not remembered for a rule that asks two.
+func TestOnceDoesNotOutliveItsRule(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	first := w.call("once__send", big)
+	if _, err := w.decide(first.ID, "ana", gateway.Approve, ""); err != nil {
+		t.Fatal(err)
+	}
+	w.execute()
+	w.wantStatus(w.call("once__send", big), gateway.StatusDone)
+	w.config.Connections = slices.Clone(w.config.Connections)
+	for i := range w.config.Connections {
+		w.config.Connections[i].Rules = []conn.ApprovalRule{{Tool: "*", Require: conn.Once, Approvals: 2}}
+	}
+	w.Gateway = gateway.New(w.config)
+	w.wantStatus(w.call("once__send", big), gateway.StatusAwaiting)
+	w.wantSent(2)
+}
+
 func TestSecondDecisionIsToldWhoDecided(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"time"
 
@@ -167,7 +168,12 @@ func (pl *Plan) Resolve(to conn.Resolved, y ledger.Keyer) {
 		if session == "" {
 			session = "principal:" + pl.Draft.Principal
 		}
-		pl.Draft.GrantKey = y.Grant(joining, session, pl.Draft.DefinitionDigest)
+		// What several people have to approve is not covered by what one of them said when one was enough.
+		covers := pl.Draft.DefinitionDigest
+		if n := pl.Draft.ApprovalsNeeded; n > 1 {
+			covers += "#" + strconv.Itoa(n)
+		}
+		pl.Draft.GrantKey = y.Grant(joining, session, covers)
 	}
 }
 
