@@ -82,6 +82,9 @@ func (g *Gateway) plan(p identity.Principal, r CallRequest) (plan.Plan, error) {
 		return plan.Plan{}, fault.New(fault.NotFound, "unknown tool %q: its connection %q is not part of this deployment", r.Tool, tool.Connection)
 	}
 	pl, err := plan.Make(tool, cn, p, r, g.Now())
+	if err == nil {
+		pl.Meet(g.Keyer)
+	}
 	if fault.CodeOf(err) == fault.Forbidden {
 		g.Log.Info("call refused", "tool", tool.Name, "principal", p.ID, "err", err) // what the caller is not told of a condition
 	}
@@ -207,9 +210,10 @@ func (g *Gateway) keyedOrNew(pl plan.Plan) (ledger.Invocation, error) {
 }
 
 // notSent answers a call that could not leave. One with a client key, or with the key of an effect, may be the retry of a call that
-// did: then that one's answer is the truth; and where the ledger cannot be asked, nothing is claimed about it.
+// did, and one that meets the identical ones may be a call that waits, runs or is in doubt, asked for once more: then that one's
+// answer is the truth; and where the ledger cannot be asked, nothing is claimed about it.
 func (g *Gateway) notSent(ctx context.Context, pl plan.Plan, cause error) (Reply, error) {
-	if pl.Key == "" && pl.Effect == "" {
+	if pl.Key == "" && pl.Effect == "" && !pl.Meets() {
 		return Reply{}, unsent(pl, cause)
 	}
 	ctx, cancel, _ := g.lease(ctx)
@@ -223,9 +227,16 @@ func (g *Gateway) notSent(ctx context.Context, pl plan.Plan, cause error) (Reply
 		return Reply{}, unclaimed(pl, ledger.Start, err)
 	case err != nil:
 		return Reply{}, fault.Wrap(errors.Join(cause, err), fault.Unavailable,
-			"%s was not sent now, and the ledger did not answer what became of an earlier call with %s; a retry is safe", pl.Tool.Name, answer.Sameness(pl.Effect != ""))
+			"%s was not sent now, and the ledger did not answer what became of an earlier call with %s; a retry is safe", pl.Tool.Name, sameness(pl))
 	}
 	return g.repeat(ctx, inv)
+}
+
+func sameness(pl plan.Plan) string {
+	if pl.Meets() {
+		return "these arguments"
+	}
+	return answer.Sameness(pl.Effect != "")
 }
 
 // lease returns the context of one attempt, and by the gateway's clock the moment at which the attempt is over. On Lambda that is

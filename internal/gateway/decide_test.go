@@ -113,6 +113,67 @@ func TestACallThatNobodyCanApprove(t *testing.T) {
 	}
 }
 
+// TestACallThatCannotLeaveIsToldOfItsTwin: the identical call that is open is the truth also where a new one could not be made, because
+// nobody could approve it any more, or because its server's address cannot be read now.
+func TestACallThatCannotLeaveIsToldOfItsTwin(t *testing.T) {
+	t.Parallel()
+	twins := map[string]struct {
+		make func(w *world, first ledger.ID)
+		want gateway.Status // empty: it has ended, and the new call is refused
+	}{
+		"it waits":     {func(*world, ledger.ID) {}, gateway.StatusAwaiting},
+		"it is to run": {func(w *world, first ledger.ID) { w.approve(first) }, gateway.StatusRunning},
+		"it is in doubt": {func(w *world, first ledger.ID) {
+			w.remote.answer = doubt
+			w.approve(first)
+			w.execute()
+		}, gateway.StatusInDoubt},
+		"it was declined": {func(w *world, first ledger.ID) {
+			_, err := w.decide(first, "ana", gateway.Decline, "no")
+			wantNone(w.T, err)
+		}, ""},
+		"its time is over": {func(w *world, _ ledger.ID) { w.advance(8 * 24 * time.Hour) }, ""},
+	}
+	causes := map[string]func(*gateway.Config){
+		"nobody may approve it any more": func(c *gateway.Config) { c.Approvers = func(string) []string { return nil } },
+		"its credential is gone": func(c *gateway.Config) {
+			c.Connections = slices.Clone(c.Connections)
+			for i := range c.Connections {
+				c.Connections[i].Auth = &conn.Auth{Type: "bearer", Credential: "gone"}
+			}
+		},
+	}
+	for state, twin := range twins {
+		for cause, edit := range causes {
+			t.Run(state+", "+cause, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t)
+				first := w.call("pay__send", big)
+				twin.make(w, first.ID)
+				sent := w.remote.count()
+				edit(&w.config)
+				r, err := gateway.New(w.config).Call(t.Context(), w.alice, gateway.CallRequest{Tool: "pay__send", Args: []byte(big), Session: "s"})
+				if twin.want == "" {
+					wantCode(t, err, fault.Upstream)
+				} else {
+					wantNone(t, err)
+					w.wantStatus(r, twin.want)
+					if r.ID != first.ID {
+						t.Errorf("told of %s, want %s", r.ID, first.ID)
+					}
+				}
+				w.wantSent(sent)
+			})
+		}
+	}
+}
+
+func (w *world) approve(id ledger.ID) {
+	w.Helper()
+	_, err := w.decide(id, "ana", gateway.Approve, "")
+	wantNone(w.T, err)
+}
+
 // TestOnceDoesNotOutliveItsRule: an approval that one person gave is not remembered for a rule that asks two.
 func TestOnceDoesNotOutliveItsRule(t *testing.T) {
 	t.Parallel()

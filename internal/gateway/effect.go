@@ -38,8 +38,12 @@ func (g *Gateway) create(ctx context.Context, pl plan.Plan, draft ledger.Invocat
 	return g.Ledger.JoinFrom(ctx, pl.Twins, pl.Draft, kind, pl.Actor, g.Now(), lease)
 }
 
-// earlier returns the call that this one repeats, by its client's key or its effect; ledger.ErrNotFound where it repeats none.
+// earlier returns the call that this one repeats, by its client's key, its effect or, where neither is given, as the identical one that
+// is open; ledger.ErrNotFound where it repeats none.
 func (g *Gateway) earlier(ctx context.Context, pl plan.Plan) (ledger.Invocation, error) {
+	if pl.Meets() {
+		return g.Ledger.Twin(ctx, pl.Twins, g.Now())
+	}
 	inv, err := g.underKey(ctx, pl)
 	if pl.Effect == "" || !errors.Is(err, ledger.ErrNotFound) {
 		return inv, err

@@ -58,7 +58,7 @@ func (l *Ledger) JoinFrom(ctx context.Context, seen Newest, draft Invocation, k 
 			if newest, err = l.expireTwin(ctx, newest, now); err != nil {
 				return Invocation{}, false, err
 			}
-			if newest.State.Open() {
+			if newest.State != "" && !newest.State.Terminal() { // open, or what only a newer version knows: that may still run
 				return l.attach(ctx, newest), false, nil
 			}
 			if draft.Key, err = newest.Key.next(); err != nil {
@@ -69,11 +69,27 @@ func (l *Ledger) JoinFrom(ctx context.Context, seen Newest, draft Invocation, k 
 		if err != nil || fresh {
 			return inv, fresh, err
 		}
-		if inv.State.Open() { // a twin took the same generation: the key is where they meet
+		if !inv.State.Terminal() { // a twin took the same generation: the key is where they meet
 			return l.attach(ctx, inv), false, nil
 		}
 	}
 	return Invocation{}, false, fmt.Errorf("joining an identical call: %d of them ended meanwhile; try again", joinTries)
+}
+
+// Twin returns the call that JoinFrom would join, counted as seen once more, for a call that will not be made itself; ErrNotFound where
+// none is open.
+func (l *Ledger) Twin(ctx context.Context, seen Newest, now time.Time) (Invocation, error) {
+	newest, err := l.newest(ctx, &seen)
+	if err != nil {
+		return Invocation{}, err
+	}
+	if newest, err = l.expireTwin(ctx, newest, now); err != nil {
+		return Invocation{}, err
+	}
+	if newest.State.Terminal() {
+		return Invocation{}, ErrNotFound
+	}
+	return l.attach(ctx, newest), nil
 }
 
 // newest returns what seen has, the first time, and reads it from then on.

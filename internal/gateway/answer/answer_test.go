@@ -95,6 +95,10 @@ func TestOf(t *testing.T) {
 			`{"status":"not_executed",` + id + `,"message":"This call did not run: the tool changed after it was requested. Ask for the tools again and request it anew.","why":"definition_changed"}`},
 		{"a person gave up", call(ledger.Failed, "", func(inv *ledger.Invocation) { inv.Why, inv.Reason = ledger.OutcomeUnknown, "no trace" }), false, answer.Unknown, true,
 			`{"status":"outcome_unknown",` + id + `,"message":"Nobody could find out whether this call ran, and a person closed it as unknown. Do not repeat it blindly.","why":"outcome_unknown","reason":"no trace"}`},
+		{"it failed for a reason of a newer version", call(ledger.Failed, "", func(inv *ledger.Invocation) { inv.Why, inv.Reason = "half_done", "2 of 4" }), false, answer.Unknown, true,
+			`{"status":"outcome_unknown",` + id + `,"message":"This call has ended without a result, in a way that this version of the gateway does not know. Whether it ran is not known here. Do not repeat it blindly.","why":"half_done","reason":"2 of 4"}`},
+		{"it failed and nobody says why", call(ledger.Failed, "", nil), false, answer.Unknown, true,
+			`{"status":"outcome_unknown",` + id + `,"message":"This call has ended without a result, in a way that this version of the gateway does not know. Whether it ran is not known here. Do not repeat it blindly.","why":""}`},
 		{"a person attests that it did not run", call(ledger.Failed, "", func(inv *ledger.Invocation) { inv.Why, inv.Reason = ledger.AttestedNotRun, "not there" }), false, answer.NotExecuted, true,
 			`{"status":"not_executed",` + id + `,"message":"A person attests that this call did not run.","why":"attested_not_run","reason":"not there"}`},
 	}

@@ -27,7 +27,7 @@ type Plan struct {
 	Conn       conn.Connection
 	Resolved   conn.Resolved // after Resolve
 	Draft      ledger.Invocation
-	Twins      ledger.Newest // after Resolve: where calls that are identical to this one meet, and, once it was read, the newest of them
+	Twins      ledger.Newest // after Meet: where calls that are identical to this one meet, and, once it was read, the newest of them
 	Actor      ledger.Actor
 	Key        string // the client's own, or empty
 	Effect     string // what identifies the call's effect (dedupe_key), for people too; empty: nothing does
@@ -159,9 +159,6 @@ func unclean(tool *catalog.Tool, err error) error {
 func (pl *Plan) Resolve(to conn.Resolved, y ledger.Keyer) {
 	pl.Resolved, pl.Draft.UpstreamURL = to, to.URL
 	pl.Draft.DefinitionDigest = catalog.DefinitionDigest(pl.Tool, pl.Conn, to)
-	// The context is part of what an identical call is (P4): an approval for one tenant never covers a call for another.
-	joining := y.Joining(pl.Draft.Principal, pl.Draft.ActingUser, pl.Draft.Tool, pl.Draft.Fingerprint+string(pl.Draft.Context))
-	pl.Twins = ledger.Meeting(joining)
 	if pl.Draft.Gate == ledger.GateOnce {
 		// Kept on the row, so that the approve function can write the grant without holding the key that derives it.
 		session := pl.Draft.Session
@@ -173,8 +170,22 @@ func (pl *Plan) Resolve(to conn.Resolved, y ledger.Keyer) {
 		if n := pl.Draft.ApprovalsNeeded; n > 1 {
 			covers += "#" + strconv.Itoa(n)
 		}
-		pl.Draft.GrantKey = y.Grant(joining, session, covers)
+		pl.Draft.GrantKey = y.Grant(pl.joining(y), session, covers)
 	}
+}
+
+// Meet completes the plan with where calls that are identical to this one meet.
+func (pl *Plan) Meet(y ledger.Keyer) { pl.Twins = ledger.Meeting(pl.joining(y)) }
+
+// Meets reports whether the call joins an identical one that is open: one without a key that a person decides or an executor runs.
+func (pl *Plan) Meets() bool {
+	return pl.Key == "" && pl.Effect == "" && (pl.Draft.Gate != ledger.GateNever || pl.HandedOver)
+}
+
+// joining is the partition of identical calls. The context is part of what an identical call is (P4): an approval for one tenant never
+// covers a call for another.
+func (pl *Plan) joining(y ledger.Keyer) string {
+	return y.Joining(pl.Draft.Principal, pl.Draft.ActingUser, pl.Draft.Tool, pl.Draft.Fingerprint+string(pl.Draft.Context))
 }
 
 // Effects returns the partition of the calls with the same effect; empty where nothing identifies it.
