@@ -23,9 +23,9 @@ func (inv Invocation) holdsEffect() bool {
 	case Declined, Expired, Cancelled:
 		return false
 	case Failed:
-		return inv.Why == OutcomeUnknown || inv.Why == ""
+		return inv.Why != NotExecuted && inv.Why != DefinitionChanged && inv.Why != AttestedNotRun
 	}
-	return true // open, completed, and what a newer version knows
+	return true // open, completed, given up on, and what a newer version knows
 }
 
 // Standing returns the call that stands for the effect of partition (Keyer.Effects), or ErrNotFound where none does: then the next

@@ -39,7 +39,8 @@ func (l *Ledger) Due(ctx context.Context, shard int, now time.Time, limit int) (
 	return l.store.Due(ctx, shard, now, limit)
 }
 
-// GetMany reads invocations by their keys, at most MaxBatch and none twice, strongly consistent; those that are not there are left out.
+// GetMany reads invocations by their keys, at most MaxBatch and none twice, strongly consistent; those that are not there are left out, and
+// those that could not be read have their Err.
 func (l *Ledger) GetMany(ctx context.Context, keys []Key) ([]Found, error) {
 	return l.store.GetMany(ctx, keys)
 }

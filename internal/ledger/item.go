@@ -163,6 +163,9 @@ func FromItem(k Key, it row.Item) (Invocation, error) {
 			return wrong(a.Field)
 		}
 	}
+	if inv.State == "" { // it would be taken for no call at all, and an identical one be put beside it
+		return wrong(row.State)
+	}
 	if v, there := it[row.ApprovedBy]; there {
 		names, ok := v.([]string)
 		if !ok {

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"errors"
 	"reflect"
 	"testing"
 	"time"
@@ -85,6 +86,13 @@ func TestAttributesOfTheWrongTypeAreNamed(t *testing.T) {
 	it[row.Events] = []string{"{"}
 	if _, err := ledger.FromItem(inv.Key, it); err == nil {
 		t.Error("an event that is no JSON was read")
+	}
+	for _, none := range []func(row.Item){func(it row.Item) { delete(it, row.State) }, func(it row.Item) { it[row.State] = "" }} {
+		it = inv.Item()
+		none(it)
+		if got, err := ledger.FromItem(inv.Key, it); !errors.Is(err, ledger.ErrUnreadable) || got.State != "" {
+			t.Errorf("a row without a state was read: %v", err)
+		}
 	}
 	it = inv.Item()
 	it["zz"] = 3.5

@@ -22,8 +22,9 @@ type Store interface {
 	Update(ctx context.Context, c Change) (Invocation, error)
 	// Get reads one item, strongly consistent when strong is set. ErrNotFound where there is none.
 	Get(ctx context.Context, k Key, strong bool) (Invocation, error)
-	// GetMany reads up to MaxBatch different items, each strongly consistent, in no promised order; a key without an item has no row. It
-	// is all or an error. What was read may be older than a Get that begins later: a write's condition decides, as always.
+	// GetMany reads up to MaxBatch different items, each strongly consistent, in no promised order; a key without an item has no row, and
+	// one that could not be read has one with its error. What was read may be older than a Get that begins later: a write's condition
+	// decides, as always.
 	GetMany(ctx context.Context, keys []Key) ([]Found, error)
 	// Newest reads, strongly consistent, the item of partition p with the greatest generation; ErrNotFound where there is none.
 	Newest(ctx context.Context, p string) (Invocation, error)
@@ -59,7 +60,8 @@ type Store interface {
 // MaxBatch is the most keys that one GetMany takes.
 const MaxBatch = 100
 
-// Found is one row of a page or a batch: the invocation, or, where Err is set (ErrUnreadable), no more of it than its key.
+// Found is one row of a page or a batch: the invocation, or, where Err is set, no more of it than its key. Err is ErrUnreadable, or, in
+// a batch, that the store did not give the row out now.
 type Found struct {
 	Invocation
 	Err error

@@ -127,6 +127,7 @@ func TestAReportNamesTheFirstEventThatCannotBeRight(t *testing.T) { // U1
 		{"the result and its digest were changed", func(w *world, k ledger.Key) {
 			w.store.Tamper(k, row.ResultDigest, "another")
 		}, 5, ledger.Complete, "another result"},
+		{"the time in which it may start was moved", set(row.ApprovalEndsAt, int64(4102444800000)), 3, ledger.Approve, "the time in which it may start"},
 		{"it is said to be attested", set(row.How, "attested"), 5, ledger.Complete, `the row says "attested"`},
 		{"it is said to have failed", set(row.Why, "not_executed"), 5, ledger.Complete, "not_executed"},
 		{"a reason was put into the row", set(row.Reason, "because"), 6, "", "reason"},
@@ -322,6 +323,13 @@ func TestALoggedCallWithoutARow(t *testing.T) {
 	}
 	if r := c.Absent(id, ledgertest.Begin().Add(audit.Kept+time.Second)); r.Verdict != audit.Deleted || r.Wrong() {
 		t.Errorf("after its time: %+v", r)
+	}
+	c.Kept = 365 * 24 * time.Hour
+	if r := c.Absent(id, ledgertest.Begin().Add(c.Kept)); r.Verdict != audit.Missing {
+		t.Errorf("within the year that the deployment keeps its calls: %+v", r)
+	}
+	if r := c.Absent(id, ledgertest.Begin().Add(c.Kept+time.Second)); r.Verdict != audit.Deleted {
+		t.Errorf("after that year: %+v", r)
 	}
 	bare, err := audit.ReadHeads(strings.NewReader(`{"id":"` + string(id) + `","n":1,"head":"h"}`))
 	if err != nil {

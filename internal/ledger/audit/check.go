@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,12 +22,12 @@ const (
 	Holds   Verdict = "holds"   // everything agrees
 	Erased  Verdict = "erased"  // everything that is left agrees; the bytes were removed on purpose
 	Broken  Verdict = "broken"  // Event, Kind and Differs say where
-	Missing Verdict = "missing" // it was logged less than Kept ago, and there is no row
-	Deleted Verdict = "deleted" // it was logged longer than Kept ago, and its row's ttl may have passed
+	Missing Verdict = "missing" // it was logged within the time that rows are kept, and there is no row
+	Deleted Verdict = "deleted" // it was logged before that, and its row's ttl may have passed
 	Unread  Verdict = "unread"  // Differs says what of the row no version of this program writes; nothing else of it was checked
 )
 
-// Kept is how long a row stays at least after its last transition.
+// Kept is how long a row stays at least after its last transition, where the deployment does not keep it longer.
 const Kept = 30 * 24 * time.Hour
 
 // Report is what a check found about one call.
@@ -53,7 +54,8 @@ type Checker struct {
 	Results interface { // *ledger.Ledger
 		Result(context.Context, ledger.Invocation) (ledger.Result, error)
 	}
-	Heads *Heads // nil: no log to compare with
+	Heads *Heads        // nil: no log to compare with
+	Kept  time.Duration // how long the deployment keeps a row after its last transition; 0: Kept
 }
 
 // finding is one thing that is wrong, at an event counted from 1; one more than there are where the row as a whole is.
@@ -98,7 +100,7 @@ func (c Checker) Unreadable(k ledger.Key, err error) Report {
 // Absent reports on a call that was logged and has no row.
 func (c Checker) Absent(id ledger.ID, now time.Time) Report {
 	r := Report{ID: id, Verdict: Missing, Logged: len(c.Heads.numbers(id)), Differs: "it was logged, and there is no such row"}
-	if last := c.Heads.last[id]; !last.IsZero() && last.Before(now.Add(-Kept)) {
+	if last := c.Heads.last[id]; !last.IsZero() && last.Before(now.Add(-cmp.Or(c.Kept, Kept))) {
 		r.Verdict, r.Differs = Deleted, ""
 	}
 	return r
@@ -119,6 +121,8 @@ func whole(inv ledger.Invocation) (found []finding) {
 // events compares each event with what it left in the row, so that an edit of either is named at the event.
 func events(inv ledger.Invocation) (found []finding) {
 	approvals, owner, start := 0, "", len(inv.Events)+1
+	var window time.Time // of the latest approval
+	approved := len(inv.Events) + 1
 	for i, e := range inv.Events {
 		switch e.Kind {
 		case ledger.Approve, ledger.Cosign:
@@ -129,6 +133,9 @@ func events(inv ledger.Invocation) (found []finding) {
 		case ledger.Start, ledger.Claim, ledger.Retry, ledger.Reclaim:
 			owner, start = e.Nonce, i+1
 		}
+		if e.To == ledger.Approved {
+			window, approved = e.At.Add(ledger.ApprovalWindow), i+1
+		}
 		switch e.Kind {
 		case ledger.Approve, ledger.Cosign, ledger.Decline, ledger.SettleRerun:
 			if e.Digest != inv.DecisionDigest {
@@ -138,6 +145,9 @@ func events(inv ledger.Invocation) (found []finding) {
 	}
 	if owner != inv.Owner {
 		found = append(found, finding{start, "the row names another start as the latest"})
+	}
+	if !inv.ApprovalEndsAt.Equal(window) { // who moves it lets an old approval be sent
+		found = append(found, finding{approved, "the row has another end of the time in which it may start"})
 	}
 	if approvals < len(inv.ApprovedBy) {
 		found = append(found, finding{len(inv.Events) + 1, fmt.Sprintf("the row says approved by %q, the history has %d approvals", inv.ApprovedBy, approvals)})

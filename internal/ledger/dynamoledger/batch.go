@@ -19,7 +19,8 @@ const (
 	batchPause = 25 * time.Millisecond // before the second of them; doubled for each further one
 )
 
-// GetMany implements ledger.Store with one BatchGetItem, and a further one for each answer that is not the whole.
+// GetMany implements ledger.Store with one BatchGetItem, and a further one for each answer that is not the whole. One partition that
+// stays over its throughput does not take the rows of the others with it: its keys come back with their error.
 func (s *Store) GetMany(ctx context.Context, keys []ledger.Key) ([]ledger.Found, error) {
 	if len(keys) == 0 {
 		return nil, ctx.Err()
@@ -45,7 +46,14 @@ func (s *Store) GetMany(ctx context.Context, keys []ledger.Key) ([]ledger.Found,
 		if len(rest.Keys) < len(asked.Keys) {
 			tries, pause = 0, batchPause
 		} else if tries++; tries == batchTries {
-			return nil, s.unknown(fmt.Errorf("%d rows of a batch are still not read after %d tries: the table is over its throughput", len(rest.Keys), tries))
+			unread := s.unknown(fmt.Errorf("%d rows of a batch are still not read after %d tries: the table is over its throughput", len(rest.Keys), tries))
+			if len(rest.Keys) == len(keys) {
+				return nil, unread
+			}
+			for _, key := range rest.Keys {
+				rows = append(rows, ledger.Found{Invocation: ledger.Invocation{Key: keyFrom(key)}, Err: unread})
+			}
+			return rows, nil
 		} else if err := rested(ctx, pause); err != nil {
 			return nil, s.unknown(err)
 		} else {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/countersign-mcp/countersign/internal/ledger"
 	"github.com/countersign-mcp/countersign/internal/ledger/dynamoledger"
@@ -95,6 +96,71 @@ func TestEveryRequestOfABatchIsStrong(t *testing.T) {
 	s = dynamoledger.New(dynamoledger.Config{Client: ending, Table: "none"})
 	if _, err := s.GetMany(ctx, keys[:1]); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want the end of the caller's time", err)
+	}
+}
+
+// hot is a client of a table on which one item is never read: its partition is over its throughput.
+type hot struct {
+	dynamoledger.Client
+	table string
+	busy  string // its partition key
+}
+
+func (c *hot) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, options ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	asked := in.RequestItems[c.table]
+	all := asked.Keys
+	asked.Keys = nil
+	var left []map[string]types.AttributeValue
+	for _, k := range all {
+		if k["p"].(*types.AttributeValueMemberS).Value == c.busy {
+			left = append(left, k)
+		} else {
+			asked.Keys = append(asked.Keys, k)
+		}
+	}
+	out := &dynamodb.BatchGetItemOutput{}
+	if len(asked.Keys) > 0 {
+		var err error
+		if out, err = c.Client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{c.table: asked}}, options...); err != nil {
+			return nil, err
+		}
+	}
+	if len(left) > 0 {
+		asked.Keys = left
+		out.UnprocessedKeys = map[string]types.KeysAndAttributes{c.table: asked}
+	}
+	return out, nil
+}
+
+// TestOneHotItemDoesNotTakeItsBatchWithIt: the sweep would else leave up to 99 calls of others alone for as long as somebody keeps one
+// item busy, minute after minute.
+func TestOneHotItemDoesNotTakeItsBatchWithIt(t *testing.T) {
+	t.Parallel()
+	url, _ := serve(t)
+	table := newTable(t, connect(url))
+	client := &hot{Client: connect(url), table: table}
+	s := dynamoledger.New(dynamoledger.Config{Client: client, Table: table})
+	var keys []ledger.Key
+	for i := range 10 {
+		inv := ledgertest.Draft("hot " + strconv.Itoa(i))
+		inv.State, inv.Events = ledger.Parked, []ledger.Event{}
+		if err := s.Put(t.Context(), inv); err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, inv.Key)
+	}
+	client.busy = keys[3].Partition
+	rows, err := s.GetMany(t.Context(), keys)
+	if err != nil || len(rows) != len(keys) {
+		t.Fatalf("got %d rows, %v, want %d", len(rows), err, len(keys))
+	}
+	for _, r := range rows {
+		if hot := r.Key == keys[3]; hot != (r.Err != nil) || hot == (r.State == ledger.Parked) || errors.Is(r.Err, ledger.ErrUnreadable) {
+			t.Errorf("%s is %q with error %v; it is the busy one: %v", r.Key.ID(), r.State, r.Err, hot)
+		}
+	}
+	if rows, err := s.GetMany(t.Context(), keys[3:4]); err == nil || len(rows) != 0 {
+		t.Errorf("where nothing at all is read: %d rows, %v", len(rows), err)
 	}
 }
 

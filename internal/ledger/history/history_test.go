@@ -175,6 +175,33 @@ func TestDigestsThatTheHistoryVouchesFor(t *testing.T) {
 	}
 }
 
+// TestWhichDigestAKindVouchesForNeverChanges: a stored event leaves out the decision digest where its kind vouches for it, and a row the
+// digest of a result that its history has.
+func TestWhichDigestAKindVouchesForNeverChanges(t *testing.T) { // W1 of package transition
+	t.Parallel()
+	want := map[transition.Kind]string{
+		transition.Park: decision, transition.Start: decision, transition.StartByPolicy: decision, transition.Cosign: decision, transition.Approve: decision,
+		transition.Decline: decision, transition.SettleRerun: decision, transition.Record: answer, transition.Complete: answer, transition.LateResult: answer,
+	}
+	first := sealed(t, life())[:1]
+	for _, k := range append(transition.Kinds(), "a later version's") {
+		if got := history.Vouch(k, decision, answer); got != want[k] {
+			t.Errorf("%s vouches for %q, want %q", k, got, want[k])
+		}
+		silent, err := history.Read(first, `{"k":"`+string(k)+`","w":"n","at":1}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := want[k]
+		if said == answer {
+			said = "" // which only the event itself can say
+		}
+		if silent.Digest != said {
+			t.Errorf("%s that says nothing vouches for %q, want %q", k, silent.Digest, said)
+		}
+	}
+}
+
 func TestANonceIs72RandomBits(t *testing.T) {
 	t.Parallel()
 	a, err := history.NewNonce(bytes.NewReader([]byte(strings.Repeat("a", 9))))

@@ -76,6 +76,32 @@ func TestEveryCellIsStated(t *testing.T) { // L3
 	}
 }
 
+// TestWhatEventsLeaveOutNeverChanges: stored events say neither where they lead nor that they start, as long as that is what it is here. A
+// change would make other events of those that are stored, while their heads still hold. The matrix states where they lead.
+func TestWhatEventsLeaveOutNeverChanges(t *testing.T) { // W1
+	t.Parallel()
+	starting := []transition.Kind{transition.Start, transition.Claim, transition.Retry}
+	allowed := map[string]string{}
+	for _, r := range transition.Table() {
+		if r.Rule != "" {
+			allowed[string(r.Kind)+" from "+state(r.From)] = string(r.To)
+		}
+	}
+	for _, k := range append(transition.Kinds(), "a later version's") {
+		for _, from := range append([]transition.State{"", "a later version's"}, transition.States()...) {
+			to, starts, ok := transition.Leads(from, k)
+			want, may := allowed[string(k)+" from "+state(from)]
+			count := 0
+			if may && slices.Contains(starting, k) {
+				count = 1
+			}
+			if ok != may || string(to) != want || starts != count {
+				t.Errorf("%s from %q leads to %q with %d starts, %v; stored events mean %q with %d, %v", k, from, to, starts, ok, want, count, may)
+			}
+		}
+	}
+}
+
 func state(s transition.State) string {
 	if s == "" {
 		return "none"
