@@ -13,6 +13,7 @@
 //	    fails for another approver, each time after twice the wait.
 //	N3  nobody is asked to decide their own call.
 //	N4  a row that is not waiting for a person causes no card.
+//	N5  a row whose bytes are not those of the call that was made causes no card and no link, but an error in the log.
 //
 // What the page behind the link shows is left to web.
 package notify

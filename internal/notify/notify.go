@@ -92,6 +92,9 @@ func (n *Notifier) Notify(ctx context.Context, id ledger.ID) error {
 		return nil // a doubled hint
 	}
 	view := n.Views.Show(inv)
+	if view.Tampered { // N5: the page would show nothing of it either
+		return fmt.Errorf("%s is not the call that was made: what is stored of it was changed behind the ledger, so nobody is asked about it; countersign verify says where", id)
+	}
 	approvers := deciders(n.Approvers(inv.Connection), inv) // N3
 	if len(approvers) == 0 {
 		return fmt.Errorf("nobody can decide %s: connection %s has no approver besides the requester and those who approved it already; name one in countersign.yml", id, inv.Connection)

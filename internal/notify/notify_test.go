@@ -19,6 +19,7 @@ import (
 	"github.com/countersign-mcp/countersign/internal/ledger"
 	"github.com/countersign-mcp/countersign/internal/ledger/ledgertest"
 	"github.com/countersign-mcp/countersign/internal/ledger/memledger"
+	"github.com/countersign-mcp/countersign/internal/ledger/row"
 	"github.com/countersign-mcp/countersign/internal/notify"
 	"github.com/countersign-mcp/countersign/internal/signurl"
 )
@@ -30,6 +31,7 @@ type office struct {
 	testing.TB
 	*notify.Notifier
 	config   notify.Config
+	store    *memledger.Store
 	ledger   *ledger.Ledger
 	verifier *signurl.Verifier
 	log      bytes.Buffer
@@ -83,7 +85,8 @@ func newOffice(t testing.TB, approvers ...string) *office {
 		t.Fatal(err)
 	}
 	o := &office{TB: t, now: ledgertest.Begin(), box: &mailbox{fails: map[string]error{}}, verifier: signurl.NewVerifier(page, map[string]ed25519.PublicKey{key.ID: public})}
-	o.ledger = ledger.New(ledger.Config{Store: memledger.New()})
+	o.store = memledger.New()
+	o.ledger = ledger.New(ledger.Config{Store: o.store})
 	clock := func() time.Time { return o.now }
 	log := slog.New(slog.NewJSONHandler(&o.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	o.config = notify.Config{
@@ -361,6 +364,34 @@ func TestN4NoCardForWhatWaitsForNobody(t *testing.T) {
 				t.Errorf("err = %v, %d cards tried", err, o.box.tried)
 			}
 		})
+	}
+}
+
+func TestN5NoCardForARowThatSomebodyChanged(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]struct {
+		field row.Field
+		value any
+	}{
+		"other arguments":   {row.Args, []byte(`{"to":"mallory"}`)},
+		"another tool":      {row.Tool, "pay__refund"},
+		"fewer approvals":   {row.Approvals, int64(3)},
+		"its own digest":    {row.Decision, []byte(strings.Repeat("x", 32))},
+		"another wait":      {row.ExpiresAt, int64(4102444800000)},
+		"another server":    {row.UpstreamURL, "https://mallory.example/mcp"},
+		"another context":   {row.Context, []byte(`{"tenant":"other"}`)},
+		"an easier repeat":  {row.Effect, string(ledger.Idempotent)},
+		"another principal": {row.Principal, "client:9"},
+	} {
+		o := newOffice(t, "ana")
+		inv := o.park(nil)
+		o.store.Tamper(inv.Key, change.field, change.value)
+		if err := o.notify(inv); err == nil || !strings.Contains(err.Error(), "not the call that was made") {
+			t.Errorf("%s: error = %v", name, err)
+		}
+		if len(o.box.cards) > 0 || o.marked(inv) {
+			t.Errorf("%s: %d cards went out, marked %v", name, len(o.box.cards), o.marked(inv))
+		}
 	}
 }
 
