@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"sort"
@@ -40,10 +41,15 @@ func runPending(ctx context.Context, u ui, args []string) error {
 		return d.reach(err)
 	}
 	var views []gateway.View
+	var unread []error // one row that cannot be read does not hide the others
 	for _, k := range keys {
 		v, err := o.Gateway.View(ctx, k.ID())
 		if fault.CodeOf(err) == fault.NotFound {
 			continue // decided and deleted since the index was read
+		}
+		if errors.Is(err, ledger.ErrUnreadable) {
+			unread = append(unread, fmt.Errorf("%s is not listed: %w", k.ID(), err))
+			continue
 		}
 		if err != nil {
 			return d.reach(err)
@@ -54,9 +60,9 @@ func runPending(ctx context.Context, u ui, args []string) error {
 	}
 	sort.Slice(views, func(i, j int) bool { return views[i].CreatedAt.Before(views[j].CreatedAt) })
 	if *asJSON {
-		return printPending(u, views)
+		return errors.Join(append(unread, printPending(u, views))...)
 	}
-	if len(views) == 0 {
+	if len(views) == 0 && len(unread) == 0 {
 		_, err := fmt.Fprintln(u.out, "nothing waits for a person")
 		return err
 	}
@@ -89,7 +95,7 @@ func runPending(ctx context.Context, u ui, args []string) error {
 			return err
 		}
 	}
-	return nil
+	return errors.Join(unread...)
 }
 
 // verified prints what a tool said about a call in doubt, where one was asked.
