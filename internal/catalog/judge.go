@@ -80,6 +80,7 @@ func judge(c conn.Connection, found Discovery) part {
 	p.problems = append(p.problems, absent(c, listed)...)
 	p.problems = append(p.problems, unserved(c, p)...)
 	p.warnings = append(p.warnings, strangePaths(c, p.tools)...)
+	p.warnings = append(p.warnings, strangeRules(c, p.tools)...)
 	return p
 }
 

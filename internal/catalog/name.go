@@ -68,7 +68,7 @@ func (n *names) serve(upstream string, place int) (string, error) {
 	if own != plain(own) {
 		return bad("rename: gives it the name %q, and clients accept only a-z, A-Z, 0-9, _ and -", text.Short(own))
 	}
-	served := n.c.Name + "__" + own
+	served := prefix(n.c) + own
 	if len(served) > maxName {
 		return bad("it would be served as %s, which has %d characters, and clients accept at most %d", served, len(served), maxName)
 	}
@@ -81,6 +81,16 @@ func (n *names) serve(upstream string, place int) (string, error) {
 	n.taken[served] = upstream
 	return served, nil
 }
+
+// servedAs is the name that serve gives to a tool, or would if it could be served.
+func servedAs(c conn.Connection, upstream string) string {
+	if own, given := c.Rename[upstream]; given {
+		return prefix(c) + own
+	}
+	return prefix(c) + plain(upstream)
+}
+
+func prefix(c conn.Connection) string { return c.Name + "__" }
 
 // propose finds a name that nothing else has: as many whole words of the server's name as fit.
 func (n *names) propose(upstream string, place int) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/countersign-mcp/countersign/internal/catalog"
 	"github.com/countersign-mcp/countersign/internal/conn"
+	"github.com/countersign-mcp/countersign/internal/expr"
 )
 
 var proposal = regexp.MustCompile(`write (rename: \{.*\}), or leave it out`)
@@ -181,6 +182,58 @@ func TestPatternsAndRulesMustCoverSomething(t *testing.T) {
 	}
 	mentions(t, got[0].String(), `tool "delete_*": approval: no tool of the server's 3 is covered by it; remove it from approval:`)
 	mentions(t, got[1].String(), `tool "put_*": tools: no tool of the server's 4 is covered by it; remove it from tools:`)
+}
+
+// A new name under rename: is a change for diff as it is for build.
+func TestDriftComparesServedNames(t *testing.T) {
+	t.Parallel()
+	s := servers{"crm": named("a", "b.c")}
+	cn := connection("crm")
+	cat := mustBuild(t, s, cn)
+	listings := catalog.List(t.Context(), []conn.Connection{cn}, catalog.Options{Discover: s, Secrets: noSecrets{}})
+	if changes, _ := cat.Drift([]conn.Connection{cn}, listings); len(changes) > 0 {
+		t.Errorf("nothing changed, and Drift says %v", changes)
+	}
+	cn.Rename = map[string]string{"a": "z"}
+	changes, _ := cat.Drift([]conn.Connection{cn}, listings)
+	if len(changes) != 1 || changes[0].String() != "~ crm: a changed\n    name: was served as crm__a, is crm__z" {
+		t.Errorf("got %v", changes)
+	}
+}
+
+// A key that is about the name which rename: gives is told which name it should be about.
+func TestAKeyThatIsAboutANewNameIsToldTheServers(t *testing.T) {
+	t.Parallel()
+	cn := connection("crm")
+	cn.Rename = map[string]string{"make_note": "create_note"}
+	cn.ReadOnly = []string{"create_note"}
+	got := problems(t, servers{"crm": named("make_note")}, cn)
+	if len(got) != 1 {
+		t.Fatalf("got %v, want one problem", got)
+	}
+	mentions(t, got[0].String(), `rename: gives that name to "make_note", and read_only: is about the server's names`)
+}
+
+// What a rule reads and no schema names, and what a rule leaves out for one letter's case, a person should look at.
+func TestARuleThatMayNotMeanWhatItSaysIsAWarning(t *testing.T) {
+	t.Parallel()
+	when, err := expr.ParseCondition("param.amount > 50 and param.order.id != 'x' and context.role == 'a'", expr.ContextAndParams)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tool := func(name string) string {
+		return fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object","properties":{"order":{"type":"object","properties":{"amount":{}}}}}}`, name)
+	}
+	cn := connection("pay")
+	cn.Rules = []conn.ApprovalRule{{Tool: "refund", When: when, Require: conn.Always, Approvals: 1}, {Tool: "del_*", Require: conn.Always, Approvals: 1}, {When: when, Require: conn.Once, Approvals: 1}}
+	cat := mustBuild(t, servers{"pay": raw(tool("refund"), tool("del_a"), tool("Del_b"), tool("other"))}, cn)
+	want := []string{
+		`pay: approval.rules[0] reads param.amount, and the input schema of refund has no "amount": calls without it wait`,
+		`pay: approval.rules[1] for del_* is not for "Del_b", which differs in the case of letters`,
+	}
+	if diff := cmp.Diff(want, cat.Warnings); diff != "" {
+		t.Error(diff)
+	}
 }
 
 // The daily comparison looks at what a build would serve, and only at that.

@@ -3,7 +3,6 @@ package conn
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/countersign-mcp/countersign/internal/conn/diag"
@@ -103,25 +102,6 @@ func (p *parser) approvals(n *yaml.Node, key string, r *ApprovalRule) {
 		p.ReportHint(n, diag.RuleApprovalRule, "remove it, or require once or always", "%s has no use where the rule requires never", key)
 	default:
 		r.Approvals = number
-	}
-}
-
-// rulesAreServed reports the rules that name a tool which the file does not serve: a misspelt name there would leave a tool without
-// the rule that its operator believes it to have. It runs when every key is read. What patterns of both sides have in common is left
-// to the catalog, which knows the names.
-func (p *parser) rulesAreServed(c *Connection) {
-	if c.Tools == nil {
-		return
-	}
-	named := slices.DeleteFunc(slices.Clone(c.Tools), IsPattern)
-	for i, r := range c.Rules {
-		switch {
-		case r.Tool == "" || c.AllowsTool(r.Tool):
-			continue
-		case IsPattern(r.Tool) && (len(named) < len(c.Tools) || slices.ContainsFunc(named, func(name string) bool { return MatchTool(r.Tool, name) })):
-			continue
-		}
-		p.At(r.Line, r.Column, diag.RuleApprovalRuleTool, orElse(r.Tool, named, "add it to tools, or remove the rule"), "approval.rules[%d] is about %s, which tools leaves out", i, show.Quote(r.Tool))
 	}
 }
 

@@ -2,11 +2,11 @@ package conn
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/countersign-mcp/countersign/internal/conn/diag"
 	"github.com/countersign-mcp/countersign/internal/conn/show"
+	"github.com/countersign-mcp/countersign/internal/conn/wire"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -33,7 +33,7 @@ func parseAuth(p *parser, n *yaml.Node, c *Connection) {
 		p.ReportHint(v, diag.RuleAuthHeader, "remove it, or use type: header", "auth of type bearer sends Authorization, so header has no use")
 	case v != nil:
 		auth.Header, ok = p.Text(v, "auth.header")
-		if reason := headerFault(auth.Header); ok && reason != "" {
+		if reason := wire.HeaderFault(auth.Header); ok && reason != "" {
 			p.Report(v, diag.RuleAuthHeader, "auth.header %s", reason)
 		}
 	}
@@ -66,38 +66,4 @@ func parseCredential(p *parser, n *yaml.Node, key string) string {
 		return ""
 	}
 	return path
-}
-
-// headerToken is a field name of RFC 9110, section 5.1.
-var headerToken = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$")
-
-// transportHeaders belong to HTTP, to the protocol or to the gateway; a connection that set one of them could change where a
-// call goes, how long its body is, which session it belongs to, or whom the server takes for its sender. Cookies are among them:
-// a server renews its cookies by its answers, and nobody here would keep the new ones.
-func transportHeaders() []string {
-	return []string{
-		"accept", "accept-encoding", "connection", "cookie", "expect", "forwarded", "host", "http2-settings", "keep-alive",
-		"last-event-id", "origin", "range", "set-cookie", "te", "trailer", "transfer-encoding", "upgrade", "user-agent", "via",
-	}
-}
-
-func transportPrefixes() []string {
-	return []string{"content-", "mcp-", "proxy-", "sec-", "x-forwarded-"}
-}
-
-// headerFault says why a connection may not set a header of this name, or nothing.
-func headerFault(name string) string {
-	switch {
-	case !headerToken.MatchString(name):
-		return "must be a header name such as X-Api-Key, not " + show.Quote(name)
-	case isTransportHeader(name):
-		return show.Quote(name) + " belongs to HTTP, to the protocol or to the gateway"
-	}
-	return ""
-}
-
-func isTransportHeader(name string) bool {
-	lower := strings.ToLower(name)
-	return contains(transportHeaders(), lower) ||
-		slices.ContainsFunc(transportPrefixes(), func(prefix string) bool { return strings.HasPrefix(lower, prefix) })
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/countersign-mcp/countersign/internal/conn/diag"
 	"github.com/countersign-mcp/countersign/internal/conn/show"
+	"github.com/countersign-mcp/countersign/internal/conn/wire"
 	"github.com/countersign-mcp/countersign/internal/conn/yamldoc"
 	"go.yaml.in/yaml/v3"
 )
@@ -52,11 +53,11 @@ func parseOAuth(p *parser, n *yaml.Node, c *Connection) {
 		o.ConnectTool, _ = p.Bool(v, "oauth.connect_tool", diag.RuleOAuthValue)
 	}
 	// Both would be sent in one header, and only one of them would arrive.
-	if c.Auth != nil && (c.Auth.Type == "bearer" || strings.EqualFold(c.Auth.Header, "Authorization")) {
+	if c.Auth != nil && (c.Auth.Type == "bearer" || wire.SameHeader(c.Auth.Header, "Authorization")) {
 		p.ReportHint(n, diag.RuleOAuthValue, "remove one of them", "oauth sends the user's own token as Authorization, and so does auth with its credential")
 	}
 	for name := range c.Headers {
-		if strings.EqualFold(name, "Authorization") {
+		if wire.SameHeader(name, "Authorization") {
 			p.ReportHint(n, diag.RuleOAuthValue, "remove one of them", "oauth sends the user's own token as Authorization, which headers sets, too")
 		}
 	}

@@ -2,6 +2,7 @@ package conn
 
 import (
 	"github.com/countersign-mcp/countersign/internal/conn/diag"
+	"github.com/countersign-mcp/countersign/internal/conn/wire"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -37,7 +38,7 @@ func fields() []field {
 				diag.RuleAuthType, diag.RuleAuthHeader, diag.RuleCredentialMissing, diag.RuleCredentialPath, diag.RuleCredentialInlined,
 			},
 			schema: also(object(schema{
-				"type": oneOf("bearer", "header"), "credential": pattern(credentialPath.String()), "header": pattern(headerToken.String()),
+				"type": oneOf("bearer", "header"), "credential": pattern(credentialPath.String()), "header": pattern(wire.HeaderToken.String()),
 			}, "type", "credential"), schema{
 				"if":   schema{"properties": schema{"type": schema{"const": "header"}}},
 				"then": schema{"required": []any{"header"}}, "else": schema{"not": schema{"required": []any{"header"}}},
@@ -49,7 +50,7 @@ func fields() []field {
 			example: `headers: {X-User-Id: '${context.user_id}', X-Region: '${CRM_REGION}'}`,
 			rules:   []Rule{diag.RuleHeaderName, diag.RuleHeaderValue, diag.RuleHeaderTemplate, diag.RuleHeaderSecret},
 			schema: schema{
-				"type": "object", "propertyNames": schema{"pattern": headerToken.String()}, "minProperties": 1, "maxProperties": maxHeaders,
+				"type": "object", "propertyNames": schema{"pattern": wire.HeaderToken.String()}, "minProperties": 1, "maxProperties": maxHeaders,
 				"additionalProperties": plain(),
 			},
 			parse: parseHeaders,
@@ -58,7 +59,8 @@ func fields() []field {
 			name: "approval", doc: "whether calls wait for a person: never, once or always, or a default with rules; default never",
 			example: `approval: {default: once, rules: [{tool: refund, when: param.amount > 50, require: always, approvals: 2}]}`,
 			rules: []Rule{
-				diag.RuleApprovalValue, diag.RuleApprovalLongForm, diag.RuleApprovalRule, diag.RuleApprovalRuleTool, diag.RuleApprovalsReach,
+				diag.RuleApprovalValue, diag.RuleApprovalLongForm, diag.RuleApprovalRule, diag.RuleApprovalRuleTool, diag.RuleApprovalRuleOrder,
+				diag.RuleApprovalsReach,
 			},
 			schema: anyOf(oneOf(approvalWords()...), object(schema{
 				"default": oneOf(approvalWords()...),
@@ -163,7 +165,7 @@ func fields() []field {
 			name: "idempotency", doc: "where the invocation id goes upstream: a header, an argument or a _meta key; default nowhere",
 			example: `idempotency: {header: Idempotency-Key}`,
 			rules:   []Rule{diag.RuleIdempotencyValue, diag.RuleIdempotencyEffect},
-			schema: also(object(schema{"header": pattern(headerToken.String()), "argument": plain(), "meta": pattern(metaKey.String())}),
+			schema: also(object(schema{"header": pattern(wire.HeaderToken.String()), "argument": plain(), "meta": pattern(metaKey.String())}),
 				schema{"minProperties": 1, "maxProperties": 1}),
 			parse: parseIdempotency,
 		},

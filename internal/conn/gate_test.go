@@ -96,8 +96,8 @@ func TestGateWithoutRulesIsTheWordOfTheFile(t *testing.T) {
 	}
 }
 
-// TestLeavingAValueOutNeverWeakensTheGate attacks C10: whatever the rules are, a call that lacks a value waits at least as strictly
-// as the same call with any value in its place.
+// TestLeavingAValueOutNeverWeakensTheGate attacks C10: whatever the rules are, a call that lacks a value, or has it in another type or
+// beside another spelling of its name, waits at least as strictly as the same call with any value in its place.
 func TestLeavingAValueOutNeverWeakensTheGate(t *testing.T) {
 	t.Parallel()
 	order := map[conn.Approval]int{conn.Never: 0, conn.Once: 1, conn.Always: 2}
@@ -120,7 +120,7 @@ func TestLeavingAValueOutNeverWeakensTheGate(t *testing.T) {
 		}
 		a, b := rapid.SampledFrom([]string{"1", "2", "3"}).Draw(t, "a"), rapid.SampledFrom([]string{`"x"`, `"y"`, "true", "false"}).Draw(t, "b")
 		whole := c.Gate("t", []byte(`{"a":`+a+`,"b":`+b+`}`), nil)
-		for _, args := range []string{`{"a":` + a + `}`, `{"b":` + b + `}`, `{}`} {
+		for _, args := range []string{`{"a":` + a + `}`, `{"b":` + b + `}`, `{}`, `{"a":["` + a + `"],"b":` + b + `}`, `{"a":null,"b":` + b + `}`, `{"a":` + a + `,"A":9,"b":` + b + `,"B":""}`} {
 			less := c.Gate("t", []byte(args), nil)
 			if less.Missing == nil {
 				continue // what was left out does not matter

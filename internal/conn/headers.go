@@ -1,8 +1,6 @@
 package conn
 
 import (
-	"strings"
-
 	"github.com/countersign-mcp/countersign/internal/conn/diag"
 	"github.com/countersign-mcp/countersign/internal/conn/show"
 	"github.com/countersign-mcp/countersign/internal/conn/wire"
@@ -27,18 +25,18 @@ func parseHeaders(p *parser, n *yaml.Node, c *Connection) {
 	}
 	seen := map[string]string{}
 	for k, v := range yamldoc.Pairs(n) {
-		lower := strings.ToLower(k.Value)
+		lower := wire.FoldHeader(k.Value)
 		switch first, twice := seen[lower]; {
-		case !headerToken.MatchString(k.Value):
+		case !wire.HeaderToken.MatchString(k.Value):
 			p.Report(k, diag.RuleHeaderName, "a name in headers must be one of HTTP such as X-Region, not %s", show.Quote(k.Value))
 			continue
-		case isTransportHeader(k.Value):
+		case wire.IsTransportHeader(k.Value):
 			p.ReportHint(k, diag.RuleHeaderName, "remove it", "the header %s belongs to HTTP, to the protocol or to the gateway", show.Quote(k.Value))
 			continue
 		case twice:
-			p.Report(k, diag.RuleHeaderName, "headers gives %s twice, first as %s: names differ only in the case of letters", show.Quote(k.Value), show.Quote(first))
+			p.Report(k, diag.RuleHeaderName, "headers gives %s twice, first as %s: servers tell neither the case of letters nor _ from - in names", show.Quote(k.Value), show.Quote(first))
 			continue
-		case c.Auth != nil && (lower == "authorization" || strings.EqualFold(k.Value, c.Auth.Header)):
+		case c.Auth != nil && (lower == "authorization" || wire.SameHeader(k.Value, c.Auth.Header)):
 			p.ReportHint(k, diag.RuleHeaderName, "remove it here or under auth", "the header %s is where auth sends the credential", show.Quote(k.Value))
 			continue
 		}
@@ -70,28 +68,12 @@ func (p *parser) headerValue(name string, n *yaml.Node) (string, bool) {
 	}
 	const cure = "store it and write ${NAME}, which is read from vars/NAME at call time"
 	switch fixed := len(template.Vars()) == 0 && len(template.ContextPaths()) == 0; {
-	case fixed && carriesSecret(name):
+	case fixed && wire.CarriesSecret(name):
 		p.ReportHint(n, diag.RuleHeaderSecret, cure+", or use auth", "%s holds the credential itself", key)
 		return "", false
-	case holdsSecret(text):
+	case wire.HoldsSecret(text):
 		p.ReportHint(n, diag.RuleHeaderSecret, cure, "%s holds what looks like a credential", key)
 		return "", false
 	}
 	return text, true
-}
-
-// carriesSecret reports whether a header is named like those that carry a credential.
-func carriesSecret(name string) bool {
-	return strings.Contains(strings.ToLower(name), "authorization") || show.NamesSecret(name)
-}
-
-// holdsSecret reports whether the text between the placeholders is more likely a credential than a name. A number of any length and
-// a UUID are names here: tenants and accounts have them.
-func holdsSecret(text string) bool {
-	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" ,;=\"'(){}", r) }) {
-		if show.HasSecretPrefix(word) || show.LooksSecret(word) && !show.IsID(word) {
-			return true
-		}
-	}
-	return false
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/countersign-mcp/countersign/internal/conn/diag"
 	"github.com/countersign-mcp/countersign/internal/conn/show"
+	"github.com/countersign-mcp/countersign/internal/conn/wire"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -55,14 +56,14 @@ func parseIdempotency(p *parser, n *yaml.Node, c *Connection) {
 }
 
 func idempotencyHeaderFault(name string, c *Connection) string {
-	if fault := headerFault(name); fault != "" {
+	if fault := wire.HeaderFault(name); fault != "" {
 		return fault
 	}
-	if strings.EqualFold(name, "Authorization") || c.Auth != nil && strings.EqualFold(name, c.Auth.Header) {
+	if wire.SameHeader(name, "Authorization") || c.Auth != nil && wire.SameHeader(name, c.Auth.Header) {
 		return show.Quote(name) + " carries the credential"
 	}
 	for other := range c.Headers {
-		if strings.EqualFold(name, other) {
+		if wire.SameHeader(name, other) {
 			return show.Quote(name) + " has its value under headers"
 		}
 	}

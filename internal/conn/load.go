@@ -117,7 +117,7 @@ func (p *parser) readFields(root *yaml.Node, c *Connection) {
 			p.ReportHint(root, f.required, "add "+f.name+":", "the file has no %s", f.name)
 		}
 	}
-	p.rulesAreServed(c)
+	p.rulesDecide(c)
 }
 
 // Sources reads the files that the problems are about, for Render. A file that cannot be read is left out.

@@ -42,8 +42,12 @@ func (c Connection) forDiscovery() (Connection, map[string]any) {
 	if c.Discovery == nil {
 		return c, nil
 	}
-	if c.Auth != nil && c.Discovery.Credential != "" {
-		auth := *c.Auth
+	if c.Discovery.Credential != "" {
+		// With oauth and no auth, it takes the place of the user's own token, which is a bearer.
+		auth := Auth{Type: "bearer"}
+		if c.Auth != nil {
+			auth = *c.Auth
+		}
 		auth.Credential = c.Discovery.Credential
 		c.Auth = &auth
 	}

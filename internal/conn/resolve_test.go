@@ -270,6 +270,19 @@ func TestResolveForDiscoveryTakesTheDeploysOwnValues(t *testing.T) {
 	}
 }
 
+// With oauth and no auth there is no user at the deploy: what discovery names goes where the user's own token would.
+func TestResolveForDiscoverySendsItsCredentialInThePlaceOfAUsersToken(t *testing.T) {
+	t.Parallel()
+	c := parsed(t, "oauth: {app: pay, user: context.user_id}\ndiscovery: {credential: deploy}\n")
+	listing, got, err := c.ResolveForDiscovery(t.Context(), stored{"credentials/deploy": "deploy-time"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := got.Header["Authorization"].Reveal(); a != "Bearer deploy-time" || listing.Auth.Credential != "deploy" || c.Auth != nil {
+		t.Errorf("the deploy sends %q as %+v, and calls use %+v", a, listing.Auth, c.Auth)
+	}
+}
+
 func TestKeepContextKeepsWhatIsNamed(t *testing.T) {
 	t.Parallel()
 	user := map[string]any{"id": "ana", "mail": "ana@h.example"}

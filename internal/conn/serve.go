@@ -3,40 +3,17 @@ package conn
 import (
 	"maps"
 	"slices"
-	"strings"
 
+	"github.com/countersign-mcp/countersign/internal/conn/toolname"
 	"github.com/countersign-mcp/countersign/internal/expr"
 )
 
 // IsPattern reports whether an entry of tools, or the tool of a rule, stands for several tools.
-func IsPattern(entry string) bool { return strings.ContainsAny(entry, "*?") }
+func IsPattern(entry string) bool { return toolname.IsPattern(entry) }
 
 // MatchTool reports whether an entry of tools, or the tool of a rule, is or covers a tool: * stands for any characters, also none,
-// and ? for exactly one. Letters are compared as they are. Its cost is the product of the lengths at most.
-func MatchTool(entry, upstreamName string) bool {
-	pattern, name := []rune(entry), []rune(upstreamName)
-	star, mark := -1, 0 // the last * so far, and how much of the name it covers
-	i, j := 0, 0
-	for j < len(name) {
-		switch {
-		case i < len(pattern) && pattern[i] == '*':
-			star, mark = i, j
-			i++
-		case i < len(pattern) && (pattern[i] == '?' || pattern[i] == name[j]):
-			i++
-			j++
-		case star >= 0:
-			mark++
-			i, j = star+1, mark
-		default:
-			return false
-		}
-	}
-	for i < len(pattern) && pattern[i] == '*' {
-		i++
-	}
-	return i == len(pattern)
-}
+// and ? for exactly one. Letters are compared as they are.
+func MatchTool(entry, upstreamName string) bool { return toolname.Match(entry, upstreamName) }
 
 // AllowsTool reports whether the connection serves the tool with this name at the remote server to anybody at all. Whether it does
 // so for one call, OffersTool says.

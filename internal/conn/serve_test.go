@@ -120,7 +120,7 @@ rename: {a: b, b: a}
 read_only: [search]
 dedupe_key: {a: [param.id]}
 verify_with: {b: {tool: search}}
-approval: {rules: [{tool: "c_*", require: once}, {tool: a, require: once}, {tool: a, when: param.x, require: always}, {when: param.y, require: once}]}
+approval: {rules: [{tool: "c_*", require: once}, {tool: a, when: param.x, require: always}, {tool: a, require: once}, {when: param.y, require: once}]}
 `)
 	for upstream, want := range map[string]string{"a": "b", "b": "a", "search": "search"} {
 		if got := c.ServedName(upstream); got != want {

@@ -30,6 +30,10 @@ func parseTools(p *parser, n *yaml.Node, c *Connection) {
 		if entry.Kind == yaml.MappingNode {
 			p.conditionalTool(entry, c)
 		} else if name, ok := p.toolEntry(entry, "an entry of tools", diag.RuleToolsValue); ok {
+			if c.ToolConditions[name] != nil { // List finds two that are alike, and one of these has a condition
+				p.namedTwice(entry, name)
+				continue
+			}
 			c.Tools = append(c.Tools, name)
 		}
 	}
@@ -52,7 +56,7 @@ func (p *parser) conditionalTool(n *yaml.Node, c *Connection) {
 		return
 	}
 	if slices.Contains(c.Tools, name) {
-		p.ReportHint(key, diag.RuleToolsValue, "write one entry, with one condition", "tools names %s twice", show.Quote(name))
+		p.namedTwice(key, name)
 		return
 	}
 	c.Tools = append(c.Tools, name)
@@ -60,6 +64,10 @@ func (p *parser) conditionalTool(n *yaml.Node, c *Connection) {
 		c.ToolConditions = map[string]*expr.Condition{}
 	}
 	c.ToolConditions[name] = when
+}
+
+func (p *parser) namedTwice(n *yaml.Node, name string) {
+	p.ReportHint(n, diag.RuleToolsValue, "write one entry, with one condition", "tools names %s twice", show.Quote(name))
 }
 
 // toolEntry reads the name of a tool or a pattern for several.

@@ -22,7 +22,9 @@
 //	X1  a condition is closed: literals, members of context and (where allowed) of param, and the operators of
 //	    docs/expressions.md. Nothing in it calls, computes, indexes or assigns.
 //	X2  what is missing or of an unfit type makes the value unknown, unless the rest decides whatever it would have been. The
-//	    zero Truth and the zero Condition are unknown. Nothing is ever taken for something else: "1" is not 1.
+//	    zero Truth and the zero Condition are unknown. Nothing is ever taken for something else: whether
+//	    "1" is 1, or {"amount":1} with an "Amount" beside it is 1, is for the server to say, so it is unknown. Only null can be compared
+//	    with anything.
 //	X3  numbers are compared by their exact decimal value, whatever their spelling; none goes through a float.
 //	X4  parsing and evaluating take time and memory linear in what is given; every source has at most MaxSource characters,
 //	    MaxDepth levels and MaxList entries in a list.

@@ -179,7 +179,7 @@ func (n comparison) eval(run *evaluation) outcome {
 	case "in", "not in":
 		o := n.left.single(left).with(n.right.needs(right, list, "in looks in a list"))
 		if o.value == True {
-			o = n.right.within(left, right.list)
+			o = n.within(left, right.list)
 		}
 		if n.operator == "not in" {
 			o.value = o.value.not()
@@ -187,16 +187,32 @@ func (n comparison) eval(run *evaluation) outcome {
 		return o
 	}
 	o := n.left.needs(left, unfit, "").with(n.right.needs(right, unfit, ""))
-	if o.value == True {
+	switch {
+	case o.value != True:
+	case left.kind == right.kind:
 		o = outcome{value: equal(left, right)}
 		if o.value == Unknown {
 			o.causes = n.holders(left, right)
 		}
+	case n.left.isNull() || n.right.isNull():
+		o = outcome{value: False} // whether there is a value can be asked of any
+	default:
+		o = n.apart(left, right)
 	}
 	if n.operator == "!=" {
 		o.value = o.value.not()
 	}
 	return o
+}
+
+func (o operand) isNull() bool { return o.path == nil && o.value.kind == null }
+
+// apart is unknown, because the two sides are of different types.
+func (n comparison) apart(left, right value) outcome {
+	if n.left.path != nil {
+		return n.left.unfit("is " + left.kind.name() + ", and " + n.operator + " compares it with " + right.kind.name())
+	}
+	return n.right.unfit("is " + right.kind.name() + ", and " + n.operator + " compares it with " + left.kind.name())
 }
 
 func ordered(operator string, sign int) Truth {
@@ -251,16 +267,23 @@ func (o operand) unfit(reason string) outcome {
 	return outcome{causes: []cause{{path: o.path.String(), reason: reason}}}
 }
 
-// within looks for a value among the entries of a list.
-func (o operand) within(v value, entries []value) outcome {
-	found := False
+// within looks for a value among the entries of a list. Entries of other types are passed over, unless there are no others.
+func (n comparison) within(v value, entries []value) outcome {
+	found, alike := False, len(entries) == 0
 	for _, entry := range entries {
-		found = found.or(equal(v, entry))
+		if entry.kind == v.kind || entry.kind == unfit {
+			found, alike = found.or(equal(v, entry)), true
+		}
 	}
-	if found == Unknown {
-		return o.unfit("holds a value that cannot be compared")
+	switch {
+	case found == Unknown:
+		return n.right.unfit("holds a value that cannot be compared")
+	case alike || n.left.isNull():
+		return outcome{value: found}
+	case n.left.path != nil:
+		return n.left.unfit("is " + v.kind.name() + ", and the list holds none")
 	}
-	return outcome{value: found}
+	return n.right.unfit("holds none of the type of the value")
 }
 
 // holders names the sides whose lists or objects hold what cannot be compared.

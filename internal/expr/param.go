@@ -3,6 +3,7 @@ package expr
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -62,13 +63,16 @@ func find(raw jsontext.Value, m *members, values []value) {
 	if _, err := d.ReadToken(); err != nil {
 		return
 	}
+	var doubted []*members
 	for d.PeekKind() == '"' {
 		name, err := d.ReadToken()
 		if err != nil {
 			return
 		}
-		next := m.below[name.String()]
+		key := name.String()
+		next := m.below[key]
 		if next == nil {
+			doubted = append(doubted, m.spelt(key)...)
 			if d.SkipValue() != nil {
 				return
 			}
@@ -79,6 +83,30 @@ func find(raw jsontext.Value, m *members, values []value) {
 			return
 		}
 		find(member, next, values)
+	}
+	for _, below := range doubted {
+		below.spoil(values)
+	}
+}
+
+// spelt returns what is looked for under names that differ from name in nothing but the case of letters. Many servers take the two for
+// one, and which of the values they act on, nobody here can say.
+func (m *members) spelt(name string) (alike []*members) {
+	for key, below := range m.below {
+		if strings.EqualFold(key, name) {
+			alike = append(alike, below)
+		}
+	}
+	return alike
+}
+
+// spoil makes the values of all paths here and below unfit.
+func (m *members) spoil(values []value) {
+	if m.wanted {
+		values[m.index] = value{}
+	}
+	for _, below := range m.below {
+		below.spoil(values)
 	}
 }
 

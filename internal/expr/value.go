@@ -104,14 +104,11 @@ func numberValue(raw string) value {
 	return value{kind: number, number: d}
 }
 
-// equal compares two values without taking one for another (X2): different types are not equal. What is unfit, alone or
-// inside, makes the answer unknown unless something else in the values differs.
+// equal compares two values without taking one for another (X2). What is unfit or of another type, alone or inside, makes the answer
+// unknown unless something else in the values differs: to a server that converts, "1" may be 1.
 func equal(a, b value) Truth {
-	if a.kind == unfit || b.kind == unfit {
+	if a.kind == unfit || b.kind == unfit || a.kind != b.kind {
 		return Unknown
-	}
-	if a.kind != b.kind {
-		return False
 	}
 	switch a.kind {
 	case boolean:

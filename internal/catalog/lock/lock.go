@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	strictjson "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/countersign-mcp/countersign/internal/catalog"
@@ -176,7 +177,8 @@ func Decode(raw []byte) (*Lock, error) {
 	if err := jsonx.Check(raw, jsonx.Limits{Bytes: -1, Depth: -1, Tokens: -1, NumberLen: -1}); err != nil {
 		return nil, fmt.Errorf("it is not a lock file: %w; %s", err, again)
 	}
-	if err := json.Unmarshal(raw, &l); err != nil || l.Version == 0 {
+	// Names in another case are other members: the digest of a "Definition" would be looked at, and its neighbour would not be.
+	if err := strictjson.Unmarshal(raw, &l); err != nil || l.Version == 0 {
 		return nil, fmt.Errorf("it is not a lock file; %s", again)
 	}
 	if l.Version != version {
@@ -185,6 +187,9 @@ func Decode(raw []byte) (*Lock, error) {
 	for _, name := range slices.Sorted(maps.Keys(l.Connections)) {
 		for _, tool := range slices.Sorted(maps.Keys(l.Connections[name])) {
 			p := l.Connections[name][tool]
+			if p.Served == "" {
+				return nil, fmt.Errorf("%s %q has no served name: it was edited, or merged by half; %s", name, tool, again)
+			}
 			canonical, err := jsonx.Canonical(p.Definition)
 			if err != nil || jsonx.Digest(canonical) != p.Digest {
 				return nil, fmt.Errorf("the definition of %s %q does not have its digest: it was edited, or merged by half; %s", name, tool, again)

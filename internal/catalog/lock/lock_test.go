@@ -151,6 +151,8 @@ func TestALockThatWasEditedPinsNothing(t *testing.T) {
 		"another description": {strings.Replace(text, `"one"`, `"two"`, 1), `the definition of crm "a" does not have its digest`},
 		"another number":      {strings.Replace(text, `9007199254740993`, `9007199254740992`, 1), "does not have its digest"},
 		"no digest":           {strings.Replace(text, `"digest"`, `"digset"`, 1), "does not have its digest"},
+		"no served name":      {strings.Replace(text, `"served": "crm__a"`, `"served": ""`, 1), `crm "a" has no served name`},
+		"another case":        {strings.Replace(text, `"served": "crm__a"`, `"Served": "crm__a"`, 1), `crm "a" has no served name`},
 		"a conflict":          {"<<<<<<< HEAD\n" + text, "not a lock file"},
 		"a member twice":      {strings.Replace(text, `"version": 1,`, `"version": 1, "version": 1,`, 1), "duplicate member"},
 		"a later form":        {strings.Replace(text, `"version": 1`, `"version": 2`, 1), "version 2, and this program knows 1"},

@@ -31,14 +31,23 @@ func Hidden(s string) []Find {
 		}
 		finds = append(finds, f)
 	}
-	run := 0
+	run, before, joiner := 0, rune(0), rune(0)
 	for _, r := range s {
 		if f, hidden := judge(r); hidden {
 			add(f)
 		}
 		if !ignorable(r) {
-			run = 0
+			if joiner != 0 && latin(r) {
+				add(Find{Rune: joiner, What: between})
+			}
+			run, before, joiner = 0, r, 0
 			continue
+		}
+		switch {
+		case isJoiner(r) && latin(before):
+			joiner = r
+		case unicode.Is(unicode.Variation_Selector, r) && invariant(before):
+			add(Find{Rune: r, What: between})
 		}
 		if run++; run > longestRun {
 			add(Find{Rune: r, What: "a run of invisible characters"})
@@ -78,6 +87,21 @@ func blank(r rune) bool {
 // ignorable reports whether r may stand alone and shows as nothing: joiners, marks of direction, variation selectors.
 func ignorable(r rune) bool {
 	return r == 0xad || r == 0x61c || 0x200c <= r && r <= 0x200f || unicode.Is(unicode.Variation_Selector, r)
+}
+
+// One invisible character behind each visible one can spell out a hidden text without a run of them.
+const between = "an invisible character between plain ones"
+
+func isJoiner(r rune) bool { return r == 0x200c || r == 0x200d }
+
+// latin reports whether r is a letter or digit which nothing joins to its like. To an ending in another script it may be joined: API\u200cها.
+func latin(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+}
+
+// invariant reports whether r has no variants: of ASCII, only digits, # and * have, for keycaps.
+func invariant(r rune) bool {
+	return 0 < r && r <= 0x7e && !('0' <= r && r <= '9') && r != '#' && r != '*'
 }
 
 // Short returns a stranger's name as it may stand in a message (H2).

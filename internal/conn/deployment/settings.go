@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/countersign-mcp/countersign/internal/conn/diag"
@@ -150,15 +151,19 @@ func parseApprovers(r *yamldoc.Reader, n *yaml.Node, s *Settings) {
 	if !ok {
 		return
 	}
-	seen := map[string]bool{}
+	seen := map[string]string{} // as it was written first, by its small letters
 	for _, entry := range entries {
 		a, ok := approver(r, entry)
 		switch {
 		case !ok:
-		case seen[a.Name]:
+		case seen[strings.ToLower(a.Name)] == a.Name:
 			r.Report(entry, diag.RuleSettingsApprovers, "approvers names %s twice", show.Quote(a.Name))
+		case seen[strings.ToLower(a.Name)] != "":
+			// One person under two names could give both of two approvals, or the one of a call that the other made.
+			r.ReportHint(entry, diag.RuleSettingsApprovers, "give each person one name", "approvers names %s and %s, which differ only in the case of letters",
+				show.Quote(seen[strings.ToLower(a.Name)]), show.Quote(a.Name))
 		default:
-			seen[a.Name] = true
+			seen[strings.ToLower(a.Name)] = a.Name
 			s.Approvers = append(s.Approvers, a)
 		}
 	}

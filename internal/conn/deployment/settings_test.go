@@ -52,6 +52,7 @@ func TestRefusedSettings(t *testing.T) {
 		{"an approver without a name", "approvers: [{channel: console}]\n", "1:13 settings-approvers"},
 		{"an approver with a space in the name", "approvers: [{name: the boss}]\n", "1:20 settings-approvers"},
 		{"an approver twice", "approvers: [{name: ana}, {name: ana}]\n", "1:26 settings-approvers"},
+		{"an approver twice, once in capitals", "approvers: [{name: ana}, {name: ANA}]\n", "1:26 settings-approvers"},
 		{"a misspelt key", "aprovers: [{name: ana}]\n", "1:1 unknown-key"},
 		{"a misspelt key of an approver", "approvers: [{nam: ana}]\n", "1:14 unknown-key"},
 		{"a list", "- ana\n", "1:1 not-mapping"},

@@ -57,6 +57,7 @@ const (
 	RuleApprovalLongForm  Rule = "approval-long-form"    // a long form without a rule, or with too many
 	RuleApprovalRule      Rule = "approval-rule"         // a rule that says nothing, or what cannot be
 	RuleApprovalRuleTool  Rule = "approval-rule-tool"    // a rule for a tool that is not served
+	RuleApprovalRuleOrder Rule = "approval-rule-order"   // a rule that never decides
 	RuleApprovalsReach    Rule = "approvals-unreachable" // more approvals than there are approvers
 	RuleEffectValue       Rule = "effect-value"          // neither at_most_once nor idempotent
 	RuleEffectTransaction Rule = "effect-transactional"  // an effect that cannot be had

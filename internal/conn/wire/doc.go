@@ -8,6 +8,7 @@
 //	W2  a header is complete or there is no request: a value that is missing, null, empty, unfit or too long is an error.
 //	W3  an error names the connection, and the path of the stored value or the member of the context, and holds no value.
 //	W4  each stored value is read once for one request, and everything that is missing is named at once.
+//	W5  of two header names that some server takes for one, and of those of HTTP, the protocol and the gateway, none passes for another.
 //
 // Whether the address may be dialled is left to the caller.
 package wire
