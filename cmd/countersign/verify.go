@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/countersign-mcp/countersign/internal/app"
 	"github.com/countersign-mcp/countersign/internal/ledger"
@@ -27,7 +26,7 @@ anything is wrong.
 
 A chain shows edits by whoever did not compute it anew. --heads FILE compares it also with what the functions logged at each
 transition, which nobody can write who can only write the table: JSON lines {"id","n","head"}, as the log has them. A call that was
-logged in the last 30 days and has no row is then missing. Export them with:
+logged within the retention of countersign.yml (30 days unless it says more) and has no row is then missing. Export them with:
   aws logs filter-log-events --log-group-name GROUP --filter-pattern '{ $.msg = "transition" }' --query 'events[].[message]' --output text
 
 --json prints one object a line: invocation_id; verdict (holds, erased, broken, missing, deleted, unread); state; events, how many there are;
@@ -66,7 +65,7 @@ func runVerify(ctx context.Context, u ui, args []string) error {
 	if err != nil {
 		return err
 	}
-	v := verifier{ui: u, json: *asJSON, checker: audit.Checker{Results: o.Ledger, Heads: heads}, seen: map[ledger.ID]bool{}}
+	v := verifier{ui: u, json: *asJSON, checker: audit.Checker{Results: o.Ledger, Heads: heads, Kept: o.Retention}, seen: map[ledger.ID]bool{}}
 	err = d.each(ctx, o, id, func(row ledger.Found) error {
 		if row.Err != nil {
 			return v.print(v.checker.Unreadable(row.Key, row.Err))
@@ -80,9 +79,13 @@ func runVerify(ctx context.Context, u ui, args []string) error {
 	if err != nil {
 		return err
 	}
+	now, err := d.clock() // that of the log, which says when a call was last seen
+	if err != nil {
+		return err
+	}
 	for _, logged := range heads.IDs() {
 		if *every && !v.seen[logged] {
-			if err := v.print(v.checker.Absent(logged, time.Now())); err != nil {
+			if err := v.print(v.checker.Absent(logged, now())); err != nil {
 				return err
 			}
 		}

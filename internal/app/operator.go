@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"time"
 
 	"github.com/countersign-mcp/countersign/internal/gateway"
 	"github.com/countersign-mcp/countersign/internal/ledger"
@@ -13,6 +14,7 @@ type Operator struct {
 	Gateway   *gateway.Gateway
 	Ledger    *ledger.Ledger
 	Approvers []string
+	Retention time.Duration // how long a call is kept after its end, as the deployment's files say now; 0: the ledger's default
 }
 
 // NewOperator returns an Operator. The bundle's countersign.yml says who may decide.
@@ -31,5 +33,5 @@ func NewOperator(_ context.Context, c Config) (*Operator, error) {
 	g := gateway.New(gateway.Config{
 		Ledger: l, Now: c.Now, Log: c.Log, OnceTTL: b.onceTTL, Notify: c.hint("notify", eventNotify), Dispatch: c.hint("mcp", eventExecute), Approvers: b.approversOf,
 	})
-	return &Operator{Gateway: g, Ledger: l, Approvers: b.approvers}, nil
+	return &Operator{Gateway: g, Ledger: l, Approvers: b.approvers, Retention: b.retention}, nil
 }

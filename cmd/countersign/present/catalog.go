@@ -47,8 +47,17 @@ func gate(c conn.Connection, upstream string) string {
 		return "reads"
 	case !c.MayWait(upstream):
 		return "runs at once"
-	case len(c.Rules) > 0:
-		return "may wait (rules)"
+	}
+	for _, r := range c.Rules {
+		switch {
+		case r.Tool != "" && !conn.MatchTool(r.Tool, upstream):
+		case r.When != nil:
+			return "may wait (rules)"
+		case r.Approvals > 1:
+			return fmt.Sprintf("waits (%s, %d approvals)", r.Require, r.Approvals)
+		default:
+			return "waits (" + string(r.Require) + ")"
+		}
 	}
 	return "waits (" + string(c.Approval) + ")"
 }
