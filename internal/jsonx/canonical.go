@@ -18,7 +18,8 @@ import (
 // with the default limits; the error is a *[SyntaxError].
 //
 // The result is for comparing only. What is shown, approved and sent is always
-// the received text.
+// the received text. A number of nearly the longest length may be a few characters
+// longer in it than the default limits allow.
 func Canonical(data []byte) ([]byte, error) {
 	if err := Check(data, Limits{}); err != nil {
 		return nil, err
