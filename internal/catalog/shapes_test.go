@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/countersign-mcp/countersign/internal/catalog"
@@ -78,7 +77,6 @@ func clones(tb testing.TB, tools []json.RawMessage, n int) []json.RawMessage {
 type shuffled struct {
 	servers
 	order []string // by connection: who answers first
-	mu    sync.Mutex
 	next  map[string]chan struct{}
 }
 

@@ -381,7 +381,7 @@ func TestASilentStoreEndsNoApprovedCall(t *testing.T) {
 	}
 }
 
-type silent struct{ noSecrets }
+type silent struct{}
 
 func (silent) Secret(context.Context, string) (secret.Value, error) {
 	return secret.Value{}, errors.New("throttled")

@@ -2,7 +2,6 @@ package upstream_test
 
 import (
 	"bytes"
-	"io"
 	"net/http"
 	"testing"
 
@@ -40,7 +39,7 @@ func TestCase151SessionForgottenInACall(t *testing.T) {
 				}
 				w.Header().Set("Content-Type", "application/json")
 				w.WriteHeader(forgotten.Status)
-				_, _ = io.WriteString(w, string(forgotten.Body))
+				_, _ = w.Write(forgotten.Body)
 				return true
 			}}), client(t)
 			at := target(s, upstreamtest.LegacyStateful)
