@@ -68,7 +68,7 @@ func (g *Gateway) decidable(pl plan.Plan) error {
 		return nil
 	}
 	g.Log.Warn("a call that nobody could approve was refused", "tool", pl.Tool.Name, "principal", pl.Draft.Principal, "needed", needed, "may", may)
-	return &NotSent{Stage: "check", Reason: fmt.Sprintf("it needs the approval of %d, and besides the one it is made for only %d may decide it; name more approvers in countersign.yml or in the connection's file", needed, may)}
+	return &NotSent{Stage: "check", Reason: fmt.Sprintf("approvals it needs: %d, people who may decide it: %d (nobody decides a call that is made for them); name more approvers in countersign.yml or in the connection's file", needed, may)}
 }
 
 // plan finds the tool and what the call would be. It reads nothing.

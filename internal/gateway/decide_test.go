@@ -66,13 +66,13 @@ func TestACallThatNobodyCanApprove(t *testing.T) {
 		needed    int
 		refused   string
 	}{
-		"nobody is an approver":                  {nil, 1, "the approval of 1, and besides the one it is made for only 0 may"},
-		"only the one it is made for":            {[]string{"alice"}, 1, "only 0 may"},
+		"nobody is an approver":                  {nil, 1, "needs: 1, people who may decide it: 0 "},
+		"only the one it is made for":            {[]string{"alice"}, 1, "decide it: 0 "},
 		"one other":                              {[]string{"alice", "ana"}, 1, ""},
-		"two are needed and one is the one":      {[]string{"alice", "ana"}, 2, "the approval of 2, and besides the one it is made for only 1 may"},
+		"two are needed and one is the one":      {[]string{"alice", "ana"}, 2, "needs: 2, people who may decide it: 1 "},
 		"two are needed and there are two more":  {[]string{"alice", "ana", "bo"}, 2, ""},
 		"somebody else's call counts everybody":  {[]string{"carol", "ana"}, 2, ""},
-		"a rule that cannot be met by this list": {[]string{"ana", "bo"}, 3, "the approval of 3, and besides the one it is made for only 2 may"},
+		"a rule that cannot be met by this list": {[]string{"ana", "bo"}, 3, "needs: 3, people who may decide it: 2 "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

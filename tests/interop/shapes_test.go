@@ -192,7 +192,7 @@ func startShapes(t *testing.T, all []definition) (endpoint string, servers map[s
 	key := bytes.Repeat([]byte("k"), 32)
 	g := gw.New(gw.Config{
 		Ledger: ledger.New(ledger.Config{Store: memledger.New()}), Now: time.Now, Log: slog.New(slog.DiscardHandler), Keyer: ledger.NewKeyer(key),
-		Catalog: built, Connections: conns, Secrets: noSecrets{}, Upstream: func(conn.Connection) gw.Upstream { return remote },
+		Catalog: built, Approvers: func(string) []string { return []string{"ana"} }, Connections: conns, Secrets: noSecrets{}, Upstream: func(conn.Connection) gw.Upstream { return remote },
 	})
 	handler, err := mcpserver.New(mcpserver.Config{
 		Gateway: g, Authorizer: tokenOnly{}, Definition: g.Definition, Name: "countersign", Version: "shapes", SessionKey: key,
