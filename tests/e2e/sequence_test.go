@@ -353,6 +353,10 @@ func (r *run) restart(what string) error {
 	if what != "all functions" {
 		return fmt.Errorf("the runner does not know how to restart %q", what)
 	}
+	// What was sent for is done first. A hint that a restart loses is sent again by the sweep, but two minutes later (tests/chaos).
+	if err := r.idle(); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
 	defer cancel()
 	if err := r.gateway.Close(ctx); err != nil {
