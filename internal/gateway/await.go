@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/countersign-mcp/countersign/internal/fault"
+	"github.com/countersign-mcp/countersign/internal/gateway/review"
 	"github.com/countersign-mcp/countersign/internal/identity"
 	"github.com/countersign-mcp/countersign/internal/ledger"
 )
@@ -97,7 +98,7 @@ func (g *Gateway) unsettled(inv ledger.Invocation) bool {
 	case ledger.Parked:
 		return !now.Before(inv.ExpiresAt)
 	case ledger.Approved:
-		return now.Sub(lastEvent(inv)) > staleApproval || !now.Before(inv.ApprovalEndsAt)
+		return now.Sub(review.LastEvent(inv)) > staleApproval || !now.Before(inv.ApprovalEndsAt)
 	case ledger.Started:
 		return g.Ledger.LeaseOver(inv, now)
 	case ledger.InDoubt:

@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-mcp/countersign/internal/fault"
 	"github.com/countersign-mcp/countersign/internal/gateway/answer"
 	"github.com/countersign-mcp/countersign/internal/gateway/plan"
+	"github.com/countersign-mcp/countersign/internal/gateway/review"
 	"github.com/countersign-mcp/countersign/internal/identity"
 	"github.com/countersign-mcp/countersign/internal/ledger"
 )
@@ -58,12 +59,7 @@ func (g *Gateway) Call(ctx context.Context, p identity.Principal, r CallRequest)
 // decidable refuses a call for which there are fewer people than have to approve it, the one it is made for not counted (G2): it would
 // wait until it expires, and nobody would be told why.
 func (g *Gateway) decidable(pl plan.Plan) error {
-	needed, may := max(1, pl.Draft.ApprovalsNeeded), 0
-	for _, name := range g.Approvers(pl.Conn.Name) {
-		if pl.Draft.OwnApprover == "" || name != pl.Draft.OwnApprover {
-			may++
-		}
-	}
+	needed, may := max(1, pl.Draft.ApprovalsNeeded), len(review.Deciders(g.Approvers(pl.Conn.Name), pl.Draft))
 	if may >= needed {
 		return nil
 	}

@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/countersign-mcp/countersign/internal/fault"
 	"github.com/countersign-mcp/countersign/internal/gateway/review"
@@ -47,11 +46,9 @@ func (g *Gateway) settleStale(ctx context.Context, inv ledger.Invocation) (ledge
 // or idempotent and abandoned by its executor.
 func (g *Gateway) nudge(ctx context.Context, inv ledger.Invocation) {
 	now := g.Now()
-	lost := inv.State == ledger.Approved && now.Sub(lastEvent(inv)) > staleApproval
+	lost := inv.State == ledger.Approved && now.Sub(review.LastEvent(inv)) > staleApproval
 	abandoned := inv.State == ledger.Started && inv.Effect == ledger.Idempotent && g.Ledger.LeaseOver(inv, now)
 	if lost || abandoned {
 		g.dispatch(ctx, inv.Key.ID())
 	}
 }
-
-func lastEvent(inv ledger.Invocation) time.Time { return review.LastEvent(inv) }

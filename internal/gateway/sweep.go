@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/countersign-mcp/countersign/internal/gateway/review"
 	"github.com/countersign-mcp/countersign/internal/ledger"
 )
 
@@ -19,8 +20,7 @@ const (
 	sweepWorkers = 32
 	sweepShare   = 16
 
-	remindAfter = 24 * time.Hour
-	lookAgain   = 2 * time.Minute
+	lookAgain = 2 * time.Minute
 )
 
 // SweepReport counts what one sweep did.
@@ -211,10 +211,10 @@ func (g *Gateway) sweepOne(ctx context.Context, was ledger.Invocation, r *SweepR
 		return g.remind(ctx, inv, now.Add(backoff(now.Sub(inv.CreatedAt))), r)
 	case inv.State == ledger.Parked:
 		return g.Ledger.Mark(ctx, inv, ledger.Mark{LookAt: inv.ExpiresAt})
-	case inv.State == ledger.InDoubt && (inv.NotifiedAt.Before(lastEvent(inv)) || now.Sub(inv.NotifiedAt) >= remindAfter):
-		return g.remind(ctx, inv, now.Add(backoff(now.Sub(lastEvent(inv)))), r)
+	case inv.State == ledger.InDoubt && !review.Told(inv, now):
+		return g.remind(ctx, inv, now.Add(backoff(now.Sub(review.LastEvent(inv)))), r)
 	case inv.State == ledger.InDoubt:
-		return g.Ledger.Mark(ctx, inv, ledger.Mark{LookAt: inv.NotifiedAt.Add(remindAfter)})
+		return g.Ledger.Mark(ctx, inv, ledger.Mark{LookAt: inv.NotifiedAt.Add(ledger.RemindAfter)})
 	case inv.State == ledger.Approved || inv.State == ledger.Started && inv.Effect == ledger.Idempotent && g.Ledger.LeaseOver(inv, now):
 		g.dispatch(ctx, inv.Key.ID())
 		r.Dispatched++
@@ -238,7 +238,9 @@ func (g *Gateway) remind(ctx context.Context, inv ledger.Invocation, next time.T
 
 // backoff is how long to wait before a row whose approvers could not all be told is tried again: as long as it has waited so far.
 // A channel that stays broken for one approver then costs the others a dozen cards in a week, and not one every two minutes.
-func backoff(waited time.Duration) time.Duration { return min(max(waited, lookAgain), remindAfter) }
+func backoff(waited time.Duration) time.Duration {
+	return min(max(waited, lookAgain), ledger.RemindAfter)
+}
 
 func earlier(a, b time.Time) time.Time {
 	if a.Before(b) {

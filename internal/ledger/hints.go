@@ -22,7 +22,7 @@ func (l *Ledger) Mark(ctx context.Context, inv Invocation, m Mark) error {
 		case Parked:
 			m.LookAt = inv.ExpiresAt
 		case InDoubt:
-			m.LookAt = m.NotifiedAt.Add(remindAfter)
+			m.LookAt = m.NotifiedAt.Add(RemindAfter)
 		}
 	}
 	err := l.store.Mark(ctx, inv.Key, m)

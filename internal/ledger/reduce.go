@@ -15,7 +15,7 @@ const (
 	ApprovalWindow = time.Hour        // an approved call may start until then
 	notifiedBy     = 2 * time.Minute  // when the sweep checks that somebody was told of a parked or in-doubt call
 	startedBy      = time.Minute      // when the sweep checks that an approved call was started
-	remindAfter    = 24 * time.Hour   // when the people asked about a doubt are asked again
+	RemindAfter    = 24 * time.Hour   // when the people asked about a doubt are asked again
 	maxAttempts    = 5                // default of Config.MaxAttempts
 	defaultMargin  = 60 * time.Second // default of Config.Margin
 )

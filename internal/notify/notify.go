@@ -6,20 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/countersign-mcp/countersign/internal/gateway"
+	"github.com/countersign-mcp/countersign/internal/gateway/review"
 	"github.com/countersign-mcp/countersign/internal/ledger"
 	"github.com/countersign-mcp/countersign/internal/signurl"
 )
 
 // settleLife is how long a link to settle a doubt lives; it is sent again daily.
 const settleLife = 7 * 24 * time.Hour
-
-// remindAfter is how often the approvers are reminded of a doubt.
-const remindAfter = 24 * time.Hour
 
 // Ledger is what Notify reads and marks.
 type Ledger interface {
@@ -88,14 +85,14 @@ func (n *Notifier) Notify(ctx context.Context, id ledger.ID) error {
 	case inv.State != ledger.Parked || !now.Before(inv.ExpiresAt):
 		return nil // N4: a late hint
 	}
-	if told(inv, now) {
+	if review.Told(inv, now) {
 		return nil // a doubled hint
 	}
 	view := n.Views.Show(inv)
 	if view.Tampered { // N5: the page would show nothing of it either
 		return fmt.Errorf("%s is not the call that was made: what is stored of it was changed behind the ledger, so nobody is asked about it; countersign verify says where", id)
 	}
-	approvers := deciders(n.Approvers(inv.Connection), inv) // N3
+	approvers := review.Deciders(n.Approvers(inv.Connection), inv) // N3
 	if len(approvers) == 0 {
 		return fmt.Errorf("nobody can decide %s: connection %s has no approver besides the requester and those who approved it already; name one in countersign.yml", id, inv.Connection)
 	}
@@ -114,7 +111,7 @@ func (n *Notifier) Notify(ctx context.Context, id ledger.ID) error {
 	}
 	mark := ledger.Mark{NotifiedAt: now, LookAt: inv.ExpiresAt}
 	if act == "settle" {
-		mark.LookAt = now.Add(remindAfter)
+		mark.LookAt = now.Add(ledger.RemindAfter)
 	}
 	return n.Ledger.Mark(ctx, inv, mark)
 }
@@ -161,30 +158,4 @@ func (n *Notifier) link(view gateway.View, approver, act, channel string, now, u
 		return "", fmt.Errorf("signing a link: %w", err)
 	}
 	return signurl.Link(n.ApproveURL, token), nil
-}
-
-// told reports whether everybody was told what the row waits for now. A doubt's mark must be younger than the doubt and than a day;
-// a parked call's holds until it is decided, also when one of several people has approved it since.
-func told(inv ledger.Invocation, now time.Time) bool {
-	if inv.State == ledger.Parked {
-		return !inv.NotifiedAt.IsZero()
-	}
-	began := inv.CreatedAt
-	if n := len(inv.Events); n > 0 {
-		began = inv.Events[n-1].At
-	}
-	return !inv.NotifiedAt.Before(began) && now.Sub(inv.NotifiedAt) < remindAfter
-}
-
-// deciders are the approvers whose word is still missing: neither the requester (N3) nor those who have approved already.
-func deciders(all []string, inv ledger.Invocation) []string {
-	var out []string
-	for _, name := range all {
-		own := inv.OwnApprover != "" && name == inv.OwnApprover
-		approved := inv.State == ledger.Parked && slices.Contains(inv.ApprovedBy, name)
-		if !own && !approved {
-			out = append(out, name)
-		}
-	}
-	return out
 }

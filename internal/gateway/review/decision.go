@@ -23,7 +23,7 @@ func May(inv ledger.Invocation, d Decision, approvers []string) error {
 		return fault.New(fault.Forbidden, "this link is not for the call as it is stored; nothing was changed")
 	case !slices.Contains(approvers, d.Approver):
 		return fault.New(fault.Forbidden, "%q is not an approver of %s (any more); nothing was changed", d.Approver, inv.Connection)
-	case inv.OwnApprover != "" && inv.OwnApprover == d.Approver:
+	case own(inv, d.Approver):
 		return fault.New(fault.Forbidden, "the call was made for %q, who may not decide it; another approver must", d.Approver)
 	case d.Head == "":
 		return fault.New(fault.Invalid, "the decision does not say what was shown: open the link again and decide there")
